@@ -29,6 +29,7 @@ static const struct row table[] = {
 	{"locked memory is bounded", ALL, 0, true, true, false, OBSERVE | P(HOST_CAP_IPC_LOCK)},
 	{"into files of others", ALL, RIGHTS_FILES, true, true, true,
 	 OBSERVE | P(HOST_CAP_DAC_OVERRIDE) | P(CAP_CHOWN) | P(CAP_FOWNER)},
+	{"ahead of all others", ALL, RIGHTS_URGENT, true, true, true, OBSERVE | P(CAP_SYS_NICE)},
 	{"before it is loaded", ALL, 0, false, false, true,
 	 SERVICE | P(HOST_CAP_SYS_ADMIN) | P(HOST_CAP_SYS_RESOURCE) | P(HOST_CAP_IPC_LOCK) |
 		 P(CAP_SYS_NICE) | P(CAP_NET_BIND_SERVICE)},

@@ -2,8 +2,10 @@
 #include "base/urgent.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define NICE_LEAST (-20)
 
@@ -48,43 +50,97 @@ static int lower_nice(void)
 	return getpriority(PRIO_PROCESS, 0);
 }
 
-static bool become_realtime(const struct urgent *u)
+/* On these CPUs alone. */
+static bool set_realtime(pid_t pid, const unsigned long *mask)
 {
 	const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 
 	/* Bounds first: from then on it keeps others off. */
-	return bound_time() && !sched_setaffinity(0, sizeof(u->own), set_of(u->own)) &&
-	       !sched_setscheduler(0, SCHED_RR, &least);
+	return !sched_setaffinity(pid, URGENT_CPUS_MOST / 8, set_of(mask)) &&
+	       !sched_setscheduler(pid, SCHED_RR, &least);
+}
+
+static bool become_realtime(const struct urgent *u)
+{
+	return bound_time() && set_realtime(0, u->own);
+}
+
+static void go_everywhere(const struct urgent *u, pid_t pid)
+{
+	const struct sched_param none = {0};
+
+	sched_setscheduler(pid, SCHED_OTHER, &none);
+	sched_setaffinity(pid, sizeof(u->all), set_of(u->all));
+}
+
+static void do_without(struct urgent *u)
+{
+	u->realtime = false;
+	memcpy(u->own, u->all, sizeof(u->own));
+	u->cpus = u->cpus_all;
+	if (u->cpus_all)
+		go_everywhere(u, 0);
 }
 
 void urgent_begin(struct urgent *ret_urgent)
 {
 	struct urgent *u = ret_urgent;
-	bool known;
 
 	memset(u, 0, sizeof(*u));
-	known = read_masks(u);
-	u->realtime = known && become_realtime(u);
-	if (u->realtime)
-		return;
-	memcpy(u->own, u->all, sizeof(u->own));
-	u->cpus = u->cpus_all;
-	if (known)
-		urgent_return(u);
+	/* Also what is left when it is ordinary again, and for its children. */
 	u->nice = lower_nice();
+	u->realtime = read_masks(u) && become_realtime(u);
+	if (!u->realtime)
+		do_without(u);
 }
 
-bool urgent_visit(const struct urgent *u, uint32_t cpu)
+void urgent_pause(const struct urgent *u)
+{
+	if (u->realtime)
+		go_everywhere(u, 0);
+}
+
+void urgent_resume(struct urgent *u)
+{
+	if (u->realtime && !become_realtime(u))
+		do_without(u);
+}
+
+void urgent_lend(const struct urgent *u, pid_t child)
+{
+	if (u->realtime)
+		set_realtime(child, u->own);
+}
+
+void urgent_return(const struct urgent *u, pid_t child)
+{
+	if (u->realtime)
+		go_everywhere(u, child);
+}
+
+void urgent_lend_session(const struct urgent *u, pid_t child)
+{
+	char path[48];
+	FILE *f;
+
+	/* Not yet: it would be that of whoever started all this. */
+	if (getsid(child) != child)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/autogroup", child);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fprintf(f, "%d", u->nice);
+	fclose(f);
+}
+
+bool urgent_visit(const struct urgent *u, pid_t child, uint32_t cpu)
 {
 	unsigned long mask[sizeof(u->all) / sizeof(u->all[0])] = {0};
 
-	if (cpu >= URGENT_CPUS_MOST || !CPU_ISSET_S(cpu, sizeof(mask), set_of(u->all)))
+	if (!u->realtime || cpu >= URGENT_CPUS_MOST ||
+	    !CPU_ISSET_S(cpu, sizeof(mask), set_of(u->all)))
 		return false;
 	CPU_SET_S(cpu, sizeof(mask), set_of(mask));
-	return !sched_setaffinity(0, sizeof(mask), set_of(mask));
-}
-
-void urgent_return(const struct urgent *u)
-{
-	sched_setaffinity(0, sizeof(u->own), set_of(u->own));
+	return set_realtime(child, mask);
 }

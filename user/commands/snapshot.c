@@ -65,43 +65,45 @@ static int tell(int err)
 	return EXIT_FAILED;
 }
 
-static int look(const struct arguments *a, const struct urgent *urgent)
+static int look(const struct arguments *a, struct urgent *urgent)
 {
-	const struct looks_options options = {.urgent = urgent, .names = a->names};
+	const struct snapshot_looks_options options = {
+		.urgent = urgent, .stop = &stop_requested, .names = a->names};
 	struct snapshot_taker taker = {.urgent = urgent, .armed = a->arm};
 	char why[1024] = "";
 	int rc;
 
 	rights_begin(0);
-	if (looks_new(&options, why, sizeof(why), &taker.looks)) {
+	if (snapshot_looks_new(&options, why, sizeof(why), &taker.looks)) {
 		log_error("%s", why);
 		return EXIT_FAILED;
 	}
 	if (a->arm)
 		snapshot_arm_lock();
-	rights_loaded(RIGHTS_TABLES);
-	log_debug("loaded: %" PRIu64 " us of CPU", looks_cpu_ns(taker.looks) / 1000);
+	rights_loaded(RIGHTS_TABLES | RIGHTS_URGENT);
+	log_debug("loaded: %" PRIu64 " us of CPU", snapshot_looks_cpu_ns(taker.looks) / 1000);
 	rc = a->arm ? snapshot_arm(&taker, a->dir ?: SNAPSHOT_ARM_DIR)
 		    : tell(snapshot_take(&taker, &a->request, stdout));
-	looks_free(taker.looks);
+	snapshot_looks_free(taker.looks);
 	return rc;
 }
 
 /* Whoever can answer, does. */
-static int ask(const struct arguments *a, const struct urgent *urgent)
+static int ask(const struct arguments *a, struct urgent *urgent)
 {
 	const char *const usual[] = {SNAPSHOT_ARM_DIR, FOLDER_DEFAULT};
+	const size_t usual_cnt = sizeof(usual) / sizeof(usual[0]);
 	int rc = -ENOENT;
 
 	if (a->arm || a->fresh)
 		return look(a, urgent);
 	if (a->dir)
 		rc = snapshot_ask(a->dir, &a->request, stdout);
-	for (size_t i = 0; !a->dir && rc < 0 && i < sizeof(usual) / sizeof(usual[0]); i++)
+	for (size_t i = 0; !a->dir && rc < 0 && !stop_requested && i < usual_cnt; i++)
 		rc = snapshot_ask(usual[i], &a->request, stdout);
 	if (rc < 0 && a->dir)
 		recorder_silent(a->dir, rc);
-	else if (rc < 0)
+	else if (rc < 0 && !stop_requested)
 		rc = look(a, urgent);
 	return rc < 0 ? EXIT_FAILED : rc;
 }

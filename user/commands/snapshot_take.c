@@ -25,8 +25,8 @@ struct taking {
 
 static int put(const struct taking *t, write_fn write)
 {
-	struct model *m = looks_model(t->taker->looks);
-	const struct snapshot *s = looks_snapshot(t->taker->looks);
+	struct model *m = snapshot_looks_model(t->taker->looks);
+	const struct snapshot *s = snapshot_looks_snapshot(t->taker->looks);
 	struct snapshot_options options = {
 		.width = t->request->width,
 		.lines = t->request->lines,
@@ -43,7 +43,7 @@ static int put(const struct taking *t, write_fn write)
 	if (!v)
 		return -errno;
 	options.answer_ns = clock_now_ns() - t->request->begun_ns;
-	options.cpu_ns = looks_cpu_ns(t->taker->looks) - t->cpu_ns;
+	options.cpu_ns = snapshot_looks_cpu_ns(t->taker->looks) - t->cpu_ns;
 	err = write(t->out, m, s, v, &options);
 	snapshot_view_free(v);
 	return err;
@@ -51,10 +51,10 @@ static int put(const struct taking *t, write_fn write)
 
 static int take(const struct taking *t)
 {
-	int err = looks_begin(t->taker->looks);
+	int err = snapshot_looks_begin(t->taker->looks);
 
 	for (unsigned int i = 0; !err && i < t->request->repeat && !(i && stop_requested); i++)
-		err = looks_take(t->taker->looks, INTERVAL_NS);
+		err = snapshot_looks_take(t->taker->looks, INTERVAL_NS);
 	return err;
 }
 
@@ -65,15 +65,15 @@ int snapshot_take(const struct snapshot_taker *taker, const struct snapshot_requ
 	int err;
 
 	if (taker->armed)
-		t.cpu_ns = looks_cpu_ns(taker->looks);
+		t.cpu_ns = snapshot_looks_cpu_ns(taker->looks);
 	err = take(&t);
 	if (!err && !request->json) {
-		err = looks_name_first(taker->looks, FIRST_NS);
+		err = snapshot_looks_name_first(taker->looks, FIRST_NS);
 		if (!err)
 			err = put(&t, snapshot_first_write);
 	}
 	if (err || (request->brief && !request->json))
 		return err;
-	err = looks_name_all(taker->looks, ALL_NS);
+	err = snapshot_looks_name_all(taker->looks, ALL_NS);
 	return err ?: put(&t, request->json ? snapshot_json_write : snapshot_rest_write);
 }

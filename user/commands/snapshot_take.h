@@ -6,14 +6,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "collect/looks.h"
+#include "collect/snapshot_looks.h"
 #include "output/snapshot.h"
 #include "watch/snapshot_request.h"
 
 /* Who takes it. */
 struct snapshot_taker {
-	struct looks *looks;
-	const struct urgent *urgent;
+	struct snapshot_looks *looks;
+	struct urgent *urgent;
 	bool armed; /* it waited for somebody to ask */
 };
 

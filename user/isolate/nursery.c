@@ -137,6 +137,11 @@ int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *r
 	return 0;
 }
 
+pid_t nursery_pid(const struct nursery *n)
+{
+	return n->pid;
+}
+
 uint64_t nursery_cpu_ns(const struct nursery *n)
 {
 	return process_cpu_ns(n->pid);

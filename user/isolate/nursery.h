@@ -30,6 +30,9 @@ void nursery_free(struct nursery *n);
  */
 int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *ret_socket);
 
+/* The process itself. */
+pid_t nursery_pid(const struct nursery *n);
+
 /* CPU time that it used itself so far; 0 when it is gone. */
 uint64_t nursery_cpu_ns(const struct nursery *n);
 

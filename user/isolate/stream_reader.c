@@ -100,6 +100,12 @@ struct stream_reader *stream_reader_new(struct nursery *nursery)
 	return r;
 }
 
+static void end(const struct stream_reader *r)
+{
+	if (r->pid_fd >= 0)
+		syscall(SYS_pidfd_send_signal, r->pid_fd, SIGKILL, NULL, 0);
+}
+
 /* It ends by itself when it finds that nobody listens, unless it hangs. */
 static void leave(struct stream_reader *r)
 {
@@ -123,8 +129,16 @@ void stream_reader_free(struct stream_reader *r)
 
 void stream_reader_drop(struct stream_reader *r)
 {
-	if (r->is_busy)
-		leave(r);
+	if (!r->is_busy)
+		return;
+	/* It would go on reading what nobody takes, or hang, and the next one not begin. */
+	end(r);
+	leave(r);
+}
+
+pid_t stream_reader_pid(const struct stream_reader *r)
+{
+	return r->told ? r->pid : 0;
 }
 
 bool stream_reader_is_busy(const struct stream_reader *r)
@@ -216,8 +230,7 @@ int stream_reader_take(struct stream_reader *r, int timeout_ms,
 				  now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0)) {
 			if (!is_hung(r))
 				return 0;
-			if (r->pid_fd >= 0)
-				syscall(SYS_pidfd_send_signal, r->pid_fd, SIGKILL, NULL, 0);
+			end(r);
 			leave(r);
 			return -ETIMEDOUT;
 		}

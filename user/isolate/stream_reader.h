@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "isolate/nursery.h"
 
@@ -29,8 +30,10 @@ int stream_reader_begin(struct stream_reader *r, int fd);
 bool stream_reader_is_busy(const struct stream_reader *r);
 /* A process that was given up, or is no longer wanted, has not ended yet. */
 bool stream_reader_is_stuck(const struct stream_reader *r);
-/* What is still to come of a reading is not wanted, nor that process any more. */
+/* What is still to come of a reading is not wanted, nor that process any more: it is killed. */
 void stream_reader_drop(struct stream_reader *r);
+/* The process, once something came of it; 0 = there is none. */
+pid_t stream_reader_pid(const struct stream_reader *r);
 
 /*
  * Takes what was read since, for so long at the most (0: one piece), each piece borrowed until take

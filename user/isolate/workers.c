@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,7 @@ struct workers {
 	struct nursery *nursery;
 	workers_do work;
 	struct workers_limits limits;
+	int nice;				      /* of a worker */
 	struct worker workers[LANES_OWN + COUNT_MAX]; /* lane_of() */
 	struct stuck {
 		int pidfd;
@@ -138,6 +140,7 @@ struct birth {
 	workers_do work;
 	uint64_t memory_bytes;
 	uint64_t cpu_s; /* until anybody gives it more */
+	int nice;
 };
 
 static void live(int socket)
@@ -149,15 +152,18 @@ static void live(int socket)
 	static struct answer answer;
 	int fds[MESSAGE_FDS_MAX], none;
 	struct rlimit cpu = {.rlim_max = RLIM_INFINITY};
+	const struct sched_param zero = {0};
 	struct birth birth;
 	uint32_t without;
 	size_t len;
 	unsigned cnt;
 
-	/* The nursery may have hotrun's priority. */
-	setpriority(PRIO_PROCESS, 0, 0);
+	/* The nursery may have hotrun's priority. What others wrote is never to hold a CPU against
+	 * everybody else. */
+	sched_setscheduler(0, SCHED_OTHER, &zero);
 	if (message_receive_exact(socket, &birth, sizeof(birth), &none))
 		return;
+	setpriority(PRIO_PROCESS, 0, birth.nice);
 	cpu.rlim_cur = birth.cpu_s;
 	setrlimit(RLIMIT_CPU, &cpu);
 	without = sandbox_enter(birth.memory_bytes);
@@ -598,7 +604,8 @@ static unsigned stuck_of(const struct workers *w, uint64_t party)
 /* What one party's bytes made of a worker is not to meet another's. */
 static int spawn(struct workers *w, struct worker *worker, uint64_t party)
 {
-	struct birth birth = {w->work, w->limits.memory_bytes, w->limits.cpu_ns / 1000000000u + 2};
+	struct birth birth = {w->work, w->limits.memory_bytes, w->limits.cpu_ns / 1000000000u + 2,
+			      w->nice};
 	int err;
 
 	if (worker->socket >= 0 && worker->party == party)
@@ -798,6 +805,11 @@ void workers_job_free(struct workers *w, struct workers_job *job)
 }
 
 /* ---------------------------------------------------------------------------------------------- */
+
+void workers_set_nice(struct workers *w, int nice)
+{
+	w->nice = nice;
+}
 
 void workers_limit(struct workers *w, const struct workers_limits *limits)
 {

@@ -170,10 +170,9 @@ int looker_read_counts(struct looker *l, void (*take)(void *ctx, const struct ev
 		       take_counts, &t);
 }
 
-int looker_read_stands(struct looker *l, const struct stands_ask *ask, stands_take_fn take,
-		       void *ctx)
+int looker_open_stands(struct looker *l, const struct stands_ask *ask)
 {
-	return l->stands ? stands_read(l->bpf, ask, take, ctx) : -ENOTSUP;
+	return l->stands ? stands_open(l->bpf, ask) : -ENOTSUP;
 }
 
 const char *looker_stands_why(const struct looker *l)

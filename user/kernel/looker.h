@@ -32,9 +32,10 @@ void looker_free(struct looker *l);
 int looker_read_counts(struct looker *l, void (*take)(void *ctx, const struct event_counts *counts),
 		       void *ctx);
 
-/* Where they stand, as stands_read(). -ETIMEDOUT: some are missing. */
-int looker_read_stands(struct looker *l, const struct stands_ask *ask, stands_take_fn take,
-		       void *ctx);
+/* Where they stand: a descriptor, owned, whose reading is one pass, to be taken in by
+ * session_take_stands(). It looks into the memory of others and may hang there: not to be read in
+ * this process (isolate/stream_reader.h). One at a time. Negative errno. */
+int looker_open_stands(struct looker *l, const struct stands_ask *ask);
 /* Why that cannot be done, as a clause for people; NULL where it can. */
 const char *looker_stands_why(const struct looker *l);
 

@@ -40,6 +40,8 @@ uint64_t rights_kept(uint64_t held, unsigned int use, bool loaded,
 	}
 	if (!kernel->memory)
 		keep |= P(HOST_CAP_IPC_LOCK);
+	if (use & RIGHTS_URGENT)
+		keep |= P(CAP_SYS_NICE);
 	if (use & RIGHTS_FILES)
 		keep |= FILES;
 	if ((held & of_admin) != of_admin || !kernel->events)

@@ -25,7 +25,8 @@
  *                               (Debian's, with kernel.perf_event_paranoid at 3)
  * SYS_RESOURCE         loaded   the limit of locked memory
  * IPC_LOCK             loaded   the same; kept where that limit could not be raised
- * SYS_NICE             begun    its own priority
+ * SYS_NICE             begun    its own priority; kept by who goes ahead of all others again and
+ *                               again, and sends a child of it to a CPU (RIGHTS_URGENT)
  * NET_BIND_SERVICE     begun    `watch --listen` below port 1024; only in the thread that serves
  * DAC_OVERRIDE, CHOWN, FOWNER   a capture in another user's folder, or for who called sudo; and
  *                               perf maps of others, switched on (RIGHTS_FILES); else never
@@ -40,6 +41,7 @@ enum rights_use {
 	RIGHTS_RELOAD = 1 << 0, /* the programs may be loaded anew */
 	RIGHTS_FILES = 1 << 1,	/* others' files are written */
 	RIGHTS_TABLES = 1 << 2, /* stacks are walked by tables */
+	RIGHTS_URGENT = 1 << 3, /* base/urgent.h, after the programs are loaded */
 };
 
 /* Before anything is opened; one thread. use: enum rights_use. What cannot be dropped is logged. */

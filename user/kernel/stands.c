@@ -5,13 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "kernel/session_private.h"
 #include "kernel/stands.h"
 
-/* At least two records at their largest. */
-#define BUFFER_BYTES (256u << 10)
 _Static_assert(sizeof(struct event_stand) + STAND_STACK_BYTES <= UINT16_MAX, "event_header.size");
 
 const char *session_stands_why(const struct session *s)
@@ -113,39 +109,15 @@ ssize_t session_take_stands(const char *bytes, size_t len, stands_take_fn take, 
 	return (ssize_t)done;
 }
 
-int stands_read(struct hotrun_bpf *bpf, const struct stands_ask *ask, stands_take_fn take,
-		void *ctx)
+int stands_open(struct hotrun_bpf *bpf, const struct stands_ask *ask)
 {
-	_cleanup_free_ char *buffer = malloc(BUFFER_BYTES);
-	_cleanup_close_ int fd = -1;
-	size_t have = 0;
-	int err;
+	int err = select_processes(bpf, ask->tgids, ask->tgid_cnt), fd;
 
-	if (!buffer)
-		return -ENOMEM;
-	err = select_processes(bpf, ask->tgids, ask->tgid_cnt);
 	if (err)
 		return err;
 	bpf->bss->stand_selects = ask->tgid_cnt > 0;
 	bpf->bss->stand_tid = ask->tid;
 	bpf->bss->stand_awake_ns = ask->awake_ns;
 	fd = bpf_iter_create(bpf_link__fd(bpf->links.read_stands));
-	if (fd < 0)
-		return -errno;
-	for (;;) {
-		ssize_t n = read(fd, buffer + have, BUFFER_BYTES - have), done;
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		have += (size_t)n;
-		done = session_take_stands(buffer, have, take, ctx);
-		if (done < 0)
-			return (int)done;
-		have -= (size_t)done;
-		memmove(buffer, buffer + done, have);
-		if (ask->until_ns && clock_now_ns() >= ask->until_ns)
-			return -ETIMEDOUT;
-	}
+	return fd < 0 ? -errno : fd;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef HOTRUN_KERNEL_STANDS_H
 #define HOTRUN_KERNEL_STANDS_H
-/* Reads where threads stand (bpf/stands.bpf.c), of programs that are loaded. stands_read() is
+/* Asks where threads stand (bpf/stands.bpf.c), of programs that are loaded. stands_open() is
  * private to this room. */
 #include <linux/types.h>
 #include <stddef.h>
@@ -17,10 +17,9 @@ struct stands_ask {
 	size_t tgid_cnt;       /* 0 = of all */
 	uint32_t tid;	       /* that thread alone; 0 = all */
 	uint64_t awake_ns;     /* not who has slept for longer; 0 = all */
-	uint64_t until_ns;     /* CLOCK_MONOTONIC; 0 = to the end */
 };
 
-/* One pass. 0, -ETIMEDOUT where it did not come to its end, or negative errno. */
-int stands_read(struct hotrun_bpf *bpf, const struct stands_ask *ask, stands_take_fn take,
-		void *ctx);
+/* A descriptor, owned, whose reading is one pass, or negative errno. One at a time: what is asked
+ * for is kept in one place. */
+int stands_open(struct hotrun_bpf *bpf, const struct stands_ask *ask);
 #endif

@@ -39,7 +39,9 @@ struct snapshot {
 	uint64_t all;		    /* threads at the last look */
 	uint64_t ended;		    /* between looks, of those that were there at one */
 	uint64_t forks;		    /* processes and threads that the host began between looks */
-	uint64_t cut;		    /* threads whose stacks there was no time to read */
+	uint64_t cut;		    /* threads for whose stacks there was no room, */
+	uint64_t late;		    /* for which there was no time, */
+	uint64_t on_cpu;	    /* and that were on a CPU, where none is read */
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC of the looks */
 	uint64_t memory_bytes, memory_free_bytes; /* of the host; 0 = unknown */
 	bool waits;				  /* the kernel counts them */

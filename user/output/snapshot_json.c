@@ -120,6 +120,8 @@ int snapshot_json_write(FILE *out, const struct model *m, const struct snapshot 
 	json_count(&j, "throttled_threads", v->throttled);
 	json_count(&j, "uninterruptible_threads", v->uninterruptible / (s->intervals ?: 1));
 	json_count(&j, "cut_threads", s->cut);
+	json_count(&j, "late_threads", s->late);
+	json_count(&j, "on_cpu_threads", s->on_cpu);
 	json_count(&j, "gone_ns", v->gone_ns);
 	json_count(&j, "asleep_ns", v->asleep_ns);
 	json_text(&j, "stacks_off", s->stacks_why);

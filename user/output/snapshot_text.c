@@ -298,6 +298,12 @@ static void put_rest(const struct page *p)
 	if (s->cut)
 		fprintf(p->out, "%s threads: no room for their stacks\n",
 			number_count(s->cut).text);
+	if (s->late)
+		fprintf(p->out, "%s threads: reading their stacks took too long\n",
+			number_count(s->late).text);
+	if (s->on_cpu)
+		fprintf(p->out, "%s threads: on a CPU when they were looked at, so without stack\n",
+			number_count(s->on_cpu).text);
 	fprintf(p->out, "hotrun itself: %s of CPU; nothing was stopped\n",
 		number_time(p->options.cpu_ns).text);
 }

@@ -11,8 +11,8 @@
  * < begun NAME                            or: failed WHY
  * < done NAME                             it and its artifacts are whole; or: failed WHY
  * > snapshot WORDS                        see snapshot_request.h
- * < snapshot                              and the text, or JSON, until the connection ends; or:
- *                                         failed WHY
+ * < snapshot                              and the text, or JSON, with a byte 0 behind it, unless
+ *                                         it failed in the middle; or: failed WHY
  * > status
  * < KEY VALUE                             lines, then the connection ends
  *

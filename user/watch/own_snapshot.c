@@ -70,6 +70,7 @@ void own_snapshot_answer(void *ctx, int fd, const struct snapshot_request *reque
 		fputs(SNAPSHOT_ANSWER "\n", out);
 		host_read_memory(&s.memory_bytes, &s.memory_free_bytes);
 		err = put(out, request, collector_model(w->collector), &s, cpu_ns);
+		fputc(SNAPSHOT_END, out);
 	}
 	if (out && fclose(out))
 		err = err ?: -ENOMEM;
@@ -78,7 +79,7 @@ void own_snapshot_answer(void *ctx, int fd, const struct snapshot_request *reque
 	if (err)
 		refuse(fd, err == -ENODATA ? "nothing is recorded yet" : strerror(-err));
 	else
-		control_say(fd, text, len);
+		control_say(fd, text, len); /* who gets a part of it finds no end */
 	free(text);
 	snapshot_clear(&s);
 }

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 #define SNAPSHOT_REPEAT_MOST 20
-/* The line before an answer. */
+/* The line before an answer, and the byte behind it, which no text has: without it is not whole. */
 #define SNAPSHOT_ANSWER "snapshot"
+#define SNAPSHOT_END	'\0'
 
 struct snapshot_request {
 	uint64_t begun_ns;		   /* CLOCK_MONOTONIC, when somebody asked */

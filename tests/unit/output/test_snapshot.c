@@ -95,6 +95,8 @@ static struct host make(void)
 	h.s.all = 512;
 	h.s.forks = 240;
 	h.s.ended = 12;
+	h.s.late = 3;
+	h.s.on_cpu = 2;
 	h.s.waits = true;
 	h.s.memory_bytes = 24ull << 30;
 	h.s.memory_free_bytes = 1ull << 30;

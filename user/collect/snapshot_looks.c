@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "collect/looks.h"
+#include "collect/snapshot_looks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,10 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/compare.h"
 #include "base/grow.h"
 #include "base/rise.h"
+#include "collect/stand_stream.h"
 #include "collect/stand_take.h"
 #include "collect/unwind_feed.h"
 #include "collect/wait_names.h"
@@ -32,9 +34,12 @@
 /* Beyond so many threads that did anything, the processes that did most are chosen. */
 #define STANDS_MOST    5000u
 #define PROCESSES_MOST 64u
-/* CPUs that are visited for who is on them, for so long in all. */
-#define VISITS	  64u
-#define VISITS_NS 50000000ull
+/* CPUs that are visited for who is on them, for so long each and in all; and where there are more
+ * threads, none: each visit walks over all of them, ahead of whoever runs there. */
+#define VISITS		    64u
+#define VISIT_NS	    10000000ull
+#define VISITS_NS	    50000000ull
+#define VISITS_THREADS_MOST 3000u
 /* Processes whose names are looked up first, and at all. */
 #define NAMED_FIRST 12u
 #define NAMED_MOST  200u
@@ -48,12 +53,13 @@ struct record {
 	struct event_stand event;
 };
 
-struct looks {
-	struct looks_options options;
+struct snapshot_looks {
+	struct snapshot_looks_options options;
 	struct host host;
 	struct nursery *nursery;
 	struct workers *workers;
 	struct looker *looker;
+	struct stand_stream *stream;
 	struct model *model;
 	struct ingest *ingest;
 	struct names *names;
@@ -76,7 +82,7 @@ struct looks {
 
 /* --- rooms ----------------------------------------------------------------------------------- */
 
-static void close_rooms(struct looks *l)
+static void close_rooms(struct snapshot_looks *l)
 {
 	for (size_t i = 0; i < l->records_cnt; i++)
 		free(l->records[i]);
@@ -95,7 +101,7 @@ static void close_rooms(struct looks *l)
 	l->order_cnt = 0;
 }
 
-static void describe(struct looks *l)
+static void describe(struct snapshot_looks *l)
 {
 	struct model_host *h = &l->model->host;
 
@@ -107,7 +113,7 @@ static void describe(struct looks *l)
 	h->cpus_possible = l->host.cpus_possible;
 }
 
-static int open_rooms(struct looks *l)
+static int open_rooms(struct snapshot_looks *l)
 {
 	struct names_options names = {
 		.nursery = l->nursery,
@@ -128,11 +134,25 @@ static int open_rooms(struct looks *l)
 	return l->ingest && l->names && (l->feed || !looker_unwind(l->looker)) ? 0 : -ENOMEM;
 }
 
-int looks_new(const struct looks_options *options, char *why, size_t why_bytes,
-	      struct looks **ret_looks)
+/* Before there is any BPF object: none is any helper's. */
+static int open_helpers(struct snapshot_looks *l)
+{
+	l->nursery = nursery_new(OPENER_CAPABILITIES);
+	if (!l->nursery)
+		return -ENOMEM;
+	l->workers = names_workers(l->nursery, 0, &(struct names_file_limits){0});
+	l->stream = stand_stream_new(l->nursery, l->options.stop);
+	if (!l->workers || !l->stream)
+		return -ENOMEM;
+	workers_set_nice(l->workers, l->options.urgent->nice);
+	return 0;
+}
+
+int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, size_t why_bytes,
+		       struct snapshot_looks **ret_looks)
 {
 	const struct looker_options looker = {.unwind_bytes = UNWIND_BYTES};
-	struct looks *l = calloc(1, sizeof(*l));
+	struct snapshot_looks *l = calloc(1, sizeof(*l));
 	int err = -ENOMEM;
 
 	snprintf(why, why_bytes, "out of memory");
@@ -144,71 +164,102 @@ int looks_new(const struct looks_options *options, char *why, size_t why_bytes,
 	l->idle_ns = calloc(HOST_MAX_CPUS, sizeof(*l->idle_ns));
 	if (l->steal_ns && l->idle_ns)
 		err = host_check(&l->host, why, why_bytes);
-	/* Before there is any BPF object: none is any helper's. */
-	if (!err) {
-		l->nursery = nursery_new(OPENER_CAPABILITIES);
-		if (l->nursery)
-			l->workers = names_workers(l->nursery, 0, &(struct names_file_limits){0});
-		err = l->workers ? looker_new(&looker, why, why_bytes, &l->looker) : -ENOMEM;
-	}
+	if (!err)
+		err = open_helpers(l);
+	if (!err)
+		err = looker_new(&looker, why, why_bytes, &l->looker);
 	if (err) {
-		looks_free(l);
+		snapshot_looks_free(l);
 		return err;
 	}
 	*ret_looks = l;
 	return 0;
 }
 
-void looks_free(struct looks *l)
+/* To those that do not work on what others wrote: who forks, and who reads stacks. */
+static void lend_priority(struct snapshot_looks *l)
 {
-	if (!l)
-		return;
+	urgent_lend(l->options.urgent, nursery_pid(l->nursery));
+	if (stand_stream_pid(l->stream))
+		urgent_lend(l->options.urgent, stand_stream_pid(l->stream));
+}
+
+static void return_priority(struct snapshot_looks *l)
+{
+	if (l->nursery)
+		urgent_return(l->options.urgent, nursery_pid(l->nursery));
+	if (l->stream && stand_stream_pid(l->stream))
+		urgent_return(l->options.urgent, stand_stream_pid(l->stream));
+}
+
+void snapshot_looks_forget(struct snapshot_looks *l)
+{
 	close_rooms(l);
-	looker_free(l->looker);
-	workers_free(l->workers);
-	nursery_free(l->nursery);
+	return_priority(l);
 	look_clear(&l->looks[0]);
 	look_clear(&l->looks[1]);
 	look_gone_clear(&l->gone);
 	free(l->records);
 	free(l->seen);
+	l->records = NULL;
+	l->seen = NULL;
+	l->records_cap = l->seen_cap = 0;
+}
+
+void snapshot_looks_free(struct snapshot_looks *l)
+{
+	if (!l)
+		return;
+	snapshot_looks_forget(l);
+	looker_free(l->looker);
+	stand_stream_free(l->stream);
+	workers_free(l->workers);
+	nursery_free(l->nursery);
 	free(l->steal_ns);
 	free(l->idle_ns);
 	free(l);
 }
 
-struct model *looks_model(struct looks *l)
+struct model *snapshot_looks_model(struct snapshot_looks *l)
 {
 	return l->model;
 }
 
-const struct snapshot *looks_snapshot(const struct looks *l)
+const struct snapshot *snapshot_looks_snapshot(const struct snapshot_looks *l)
 {
 	return &l->snapshot;
 }
 
-uint64_t looks_cpu_ns(struct looks *l)
+uint64_t snapshot_looks_cpu_ns(struct snapshot_looks *l)
 {
-	struct names_cost cost = {0};
+	uint64_t opener_ns = l->names ? names_cost(l->names).opener_cpu_ns : 0;
 
-	if (l->names)
-		cost = names_cost(l->names);
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + cost.worker_cpu_ns + cost.opener_cpu_ns +
-	       nursery_cpu_ns(l->nursery);
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + workers_counters(l->workers).cpu_ns +
+	       opener_ns + stand_stream_cpu_ns(l->stream) + nursery_cpu_ns(l->nursery);
+}
+
+static bool is_stopped(const struct snapshot_looks *l)
+{
+	return l->options.stop && *l->options.stop;
+}
+
+static bool is_over(const struct snapshot_looks *l, uint64_t end_ns)
+{
+	return is_stopped(l) || clock_now_ns() >= end_ns;
 }
 
 /* --- a look ---------------------------------------------------------------------------------- */
 
 static void take_counts(void *ctx, const struct event_counts *counts)
 {
-	struct looks *l = ctx;
+	struct snapshot_looks *l = ctx;
 	int err = look_add(&l->looks[l->last], counts);
 
 	l->err = l->err ?: err;
 }
 
 /* Idle and stolen time of all CPUs since the last call. */
-static uint64_t read_idle(struct looks *l)
+static uint64_t read_idle(struct snapshot_looks *l)
 {
 	uint64_t was = l->idle_all_ns, now = 0;
 
@@ -220,7 +271,7 @@ static uint64_t read_idle(struct looks *l)
 }
 
 /* Into the older of the two. 0 or negative errno; since the last one, idle: of all CPUs. */
-static int look(struct looks *l, uint64_t *ret_idle_ns, uint64_t *ret_forks)
+static int look(struct snapshot_looks *l, uint64_t *ret_idle_ns, uint64_t *ret_forks)
 {
 	struct look *to = &l->looks[l->last ^= 1];
 	int err;
@@ -234,13 +285,15 @@ static int look(struct looks *l, uint64_t *ret_idle_ns, uint64_t *ret_forks)
 	return err ?: l->err;
 }
 
-int looks_begin(struct looks *l)
+int snapshot_looks_begin(struct snapshot_looks *l)
 {
 	uint64_t idle_ns, forks;
 	int err;
 
 	close_rooms(l);
+	lend_priority(l);
 	err = open_rooms(l);
+	l->snapshot.stacks_why = "";
 	return err ?: look(l, &idle_ns, &forks);
 }
 
@@ -253,7 +306,7 @@ static void sleep_until(uint64_t end_ns)
 
 /* --- who is who ------------------------------------------------------------------------------ */
 
-static uint32_t process_of(struct looks *l, const struct event_counts *c)
+static uint32_t process_of(struct snapshot_looks *l, const struct event_counts *c)
 {
 	struct model *m = l->model;
 	uint32_t row = model_process_get(m, c->tgid, c->process_start_ns);
@@ -276,7 +329,7 @@ static uint32_t process_of(struct looks *l, const struct event_counts *c)
 	return row;
 }
 
-static uint32_t thread_of(struct looks *l, const struct event_counts *c)
+static uint32_t thread_of(struct snapshot_looks *l, const struct event_counts *c)
 {
 	struct model *m = l->model;
 	uint32_t process = process_of(l, c), row = MODEL_NONE;
@@ -296,7 +349,7 @@ static bool wants_cpu(const struct event_counts *c)
 }
 
 /* Where a leader's process lost threads or children in the interval. */
-static struct look_ended ended_of(const struct looks *l, const struct event_counts *c)
+static struct look_ended ended_of(const struct snapshot_looks *l, const struct event_counts *c)
 {
 	return c->tid == c->tgid ? look_ended(&l->looks[l->last ^ 1], &l->gone, c)
 				 : (struct look_ended){0};
@@ -307,13 +360,13 @@ static bool is_of_interest(const struct event_counts *c, const struct look_rise 
 	return rise->ran_ns || rise->waited_ns || wants_cpu(c) || c->state == 'D';
 }
 
-static struct look_rise rise_of_row(const struct looks *l, const struct event_counts *c)
+static struct look_rise rise_of_row(const struct snapshot_looks *l, const struct event_counts *c)
 {
 	return look_rise(&l->looks[l->last ^ 1], c);
 }
 
 /* What each did in the interval. Returns how many did or wanted anything; (size_t)-1: no memory. */
-static size_t count_threads(struct looks *l)
+static size_t count_threads(struct snapshot_looks *l)
 {
 	const struct look *now = &l->looks[l->last];
 	struct snapshot *s = &l->snapshot;
@@ -360,7 +413,7 @@ static int compare_weights(const void *a, const void *b)
 }
 
 /* Who did and wanted most, first. */
-static int order_processes(struct looks *l)
+static int order_processes(struct snapshot_looks *l)
 {
 	const struct model *m = l->model;
 	const struct snapshot *s = &l->snapshot;
@@ -390,7 +443,7 @@ static int order_processes(struct looks *l)
 
 /* --- where they stand ------------------------------------------------------------------------ */
 
-static void keep_record(struct looks *l, uint32_t row, const struct event_stand *stand,
+static void keep_record(struct snapshot_looks *l, uint32_t row, const struct event_stand *stand,
 			const uint8_t *stack)
 {
 	size_t bytes = sizeof(*stand) + stand->stack_bytes;
@@ -415,14 +468,14 @@ static void keep_record(struct looks *l, uint32_t row, const struct event_stand 
 	l->seen[row] = true;
 }
 
-static uint32_t row_of(const struct looks *l, const struct event_stand *stand)
+static uint32_t row_of(const struct snapshot_looks *l, const struct event_stand *stand)
 {
 	return look_find(&l->looks[l->last], stand->tid, stand->thread_start_ns);
 }
 
 static void take_stand(void *ctx, const struct event_stand *stand, const uint8_t *stack)
 {
-	struct looks *l = ctx;
+	struct snapshot_looks *l = ctx;
 	const struct event_counts *c;
 	struct look_rise rise;
 	uint32_t row = row_of(l, stand);
@@ -437,7 +490,7 @@ static void take_stand(void *ctx, const struct event_stand *stand, const uint8_t
 }
 
 /* The processes that did most, where all would be too many. */
-static size_t choose(const struct looks *l, size_t awake, uint32_t tgids[PROCESSES_MOST])
+static size_t choose(const struct snapshot_looks *l, size_t awake, uint32_t tgids[PROCESSES_MOST])
 {
 	size_t cnt = 0;
 
@@ -446,9 +499,9 @@ static size_t choose(const struct looks *l, size_t awake, uint32_t tgids[PROCESS
 	return cnt;
 }
 
-/* Who is on another CPU leaves it while this process is there. */
+/* Who is on a CPU leaves it while the process that reads is there. */
 struct visit {
-	struct looks *l;
+	struct snapshot_looks *l;
 	struct record *r;
 	uint32_t row;
 };
@@ -470,39 +523,56 @@ static void take_visited(void *ctx, const struct event_stand *stand, const uint8
 	memcpy(&bigger->event + 1, stack, stand->stack_bytes);
 }
 
-static void visit(struct looks *l, size_t record)
+/* False: the process that reads is lost. */
+static bool visit(struct snapshot_looks *l, size_t record, pid_t reader)
 {
 	struct record *r = l->records[record];
 	struct stands_ask ask = {.tgids = &r->event.tgid, .tgid_cnt = 1, .tid = r->event.tid};
 	struct visit v = {l, r, row_of(l, &r->event)};
+	_cleanup_close_ int fd = -1;
+	int err;
 
 	if (v.row == HASH_NONE || r->rise.ran_ns < VISIT_LEAST_NS ||
-	    !urgent_visit(l->options.urgent, l->looks[l->last].rows[v.row].cpu))
-		return;
-	looker_read_stands(l->looker, &ask, take_visited, &v);
+	    !urgent_visit(l->options.urgent, reader, l->looks[l->last].rows[v.row].cpu))
+		return true;
+	fd = looker_open_stands(l->looker, &ask);
+	if (fd < 0)
+		return true;
+	err = stand_stream_read(l->stream, fd, clock_now_ns() + VISIT_NS, take_visited, &v);
 	l->records[record] = v.r;
+	return !err;
+}
+
+static bool is_unread(const struct record *r)
+{
+	return r->event.flags & (STAND_RUNS | STAND_MOVED);
 }
 
 /* Those that were on a CPU in the pass. */
-static void visit_running(struct looks *l, size_t first)
+static void visit_running(struct snapshot_looks *l, size_t first)
 {
 	uint64_t end_ns = clock_now_ns() + VISITS_NS;
+	pid_t reader = stand_stream_pid(l->stream);
+	bool may = reader > 0 && l->options.urgent->realtime &&
+		   l->looks[l->last].cnt <= VISITS_THREADS_MOST;
 	unsigned int visits = 0;
 
-	for (size_t i = first; i < l->records_cnt && visits < VISITS; i++) {
-		if (!(l->records[i]->event.flags & (STAND_RUNS | STAND_MOVED)))
+	for (size_t i = first; may && i < l->records_cnt && visits < VISITS; i++) {
+		if (!is_unread(l->records[i]))
 			continue;
-		if (clock_now_ns() >= end_ns)
+		if (is_over(l, end_ns))
 			break;
-		visit(l, i);
 		visits++;
+		may = visit(l, i, reader);
 	}
-	if (visits)
-		urgent_return(l->options.urgent);
+	if (visits && stand_stream_pid(l->stream) == reader)
+		urgent_lend(l->options.urgent, reader);
+	for (size_t i = first; i < l->records_cnt; i++)
+		l->snapshot.on_cpu += is_unread(l->records[i]);
 }
 
 /* Of whom nothing was read there is a row, too, or what it did would be missing. */
-static void add_unread(struct looks *l)
+static void add_unread(struct snapshot_looks *l, bool late)
 {
 	const struct look *now = &l->looks[l->last];
 
@@ -524,12 +594,13 @@ static void add_unread(struct looks *l)
 		if (l->seen[i] || !is_of_interest(c, &rise) || c->tgid == (uint32_t)getpid())
 			continue;
 		keep_record(l, (uint32_t)i, &stand, NULL);
+		l->snapshot.late += late;
 	}
 }
 
-static int read_stands(struct looks *l, size_t awake, uint64_t interval_ns)
+/* One pass over all that may be of interest. 0 or negative errno. */
+static int pass(struct snapshot_looks *l, size_t awake, uint64_t interval_ns)
 {
-	const char *why = looker_stands_why(l->looker);
 	uint32_t tgids[PROCESSES_MOST];
 	struct stands_ask ask = {
 		.tgids = tgids,
@@ -537,26 +608,41 @@ static int read_stands(struct looks *l, size_t awake, uint64_t interval_ns)
 		/* It may be read a little later than the interval's end. */
 		.awake_ns = 2 * interval_ns,
 	};
+	uint64_t end_ns = clock_now_ns() + STANDS_NS;
+	_cleanup_close_ int fd = looker_open_stands(l->looker, &ask);
+
+	return fd < 0 ? fd : stand_stream_read(l->stream, fd, end_ns, take_stand, l);
+}
+
+static int read_stands(struct snapshot_looks *l, size_t awake, uint64_t interval_ns)
+{
+	const char *why = looker_stands_why(l->looker);
 	size_t first = l->records_cnt;
+	bool late;
 	int err = 0;
 
-	l->snapshot.stacks_why = why ? model_str(l->model, why) : "";
 	while (l->seen_cap < l->looks[l->last].cnt)
 		if (GROW(l->seen, l->seen_cap, l->seen_cap))
 			return -ENOMEM;
 	memset(l->seen, 0, l->seen_cap);
-	if (!why) {
-		ask.until_ns = clock_now_ns() + STANDS_NS;
-		err = looker_read_stands(l->looker, &ask, take_stand, l);
-	}
+	if (!why)
+		err = pass(l, awake, interval_ns);
 	if (!why && !err)
 		visit_running(l, first);
-	if (!err || err == -ETIMEDOUT)
-		add_unread(l);
-	return err == -ETIMEDOUT ? l->err : err ?: l->err;
+	/* One that hangs in the memory of a process is no reason to tell nothing of the others. */
+	if (!first && err == -EBUSY)
+		why = "reading stacks hangs in the memory of a process, since an earlier snapshot";
+	else if (!first && err == -EAGAIN)
+		why = "the process that reads stacks cannot be had";
+	if (why)
+		l->snapshot.stacks_why = model_str(l->model, why);
+	late = err == -ETIMEDOUT || err == -EBUSY || err == -EAGAIN;
+	if (!err || late)
+		add_unread(l, late);
+	return late ? l->err : err ?: l->err;
 }
 
-int looks_take(struct looks *l, uint64_t interval_ns)
+int snapshot_looks_take(struct snapshot_looks *l, uint64_t interval_ns)
 {
 	struct snapshot *s = &l->snapshot;
 	const struct look *before = &l->looks[l->last], *now;
@@ -564,6 +650,7 @@ int looks_take(struct looks *l, uint64_t interval_ns)
 	size_t awake;
 	int err;
 
+	urgent_lend_session(l->options.urgent, nursery_pid(l->nursery));
 	sleep_until(before->time_ns + interval_ns);
 	err = look(l, &idle_ns, &forks);
 	if (err)
@@ -594,7 +681,7 @@ int looks_take(struct looks *l, uint64_t interval_ns)
 /* --- names ----------------------------------------------------------------------------------- */
 
 /* Rows of stands from the records, by what is known by now. */
-static int take_stands(struct looks *l, bool whole)
+static int take_stands(struct snapshot_looks *l, bool whole)
 {
 	struct stand_taker *taker = calloc(1, sizeof(*taker));
 	struct snapshot *s = &l->snapshot;
@@ -624,17 +711,17 @@ static int take_stands(struct looks *l, bool whole)
 }
 
 /* Facts of the first of them, until then. */
-static void read_facts(struct looks *l, size_t most, uint64_t end_ns)
+static void read_facts(struct snapshot_looks *l, size_t most, uint64_t end_ns)
 {
 	struct model *m = l->model;
 
-	for (size_t i = 0; i < l->order_cnt && i < most && clock_now_ns() < end_ns; i++)
+	for (size_t i = 0; i < l->order_cnt && i < most && !is_over(l, end_ns); i++)
 		if (!(m->processes[l->order[i]].flags &
 		      (PROCESS_FACTS | PROCESS_KERNEL | PROCESS_GONE | PROCESS_SELF)))
 			names_process(l->names, m, l->order[i]);
 }
 
-static void name_stack(struct looks *l, uint64_t id, uint64_t time_ns)
+static void name_stack(struct snapshot_looks *l, uint64_t id, uint64_t time_ns)
 {
 	uint32_t row = id ? model_stack_find(l->model, id) : MODEL_NONE;
 
@@ -642,7 +729,7 @@ static void name_stack(struct looks *l, uint64_t id, uint64_t time_ns)
 		names_stack(l->names, l->model, row, time_ns);
 }
 
-static void name_stands(struct looks *l, uint64_t end_ns)
+static void name_stands(struct snapshot_looks *l, uint64_t end_ns)
 {
 	const struct model *m = l->model;
 	const struct stands *stands = &l->snapshot.stands;
@@ -666,11 +753,11 @@ static void name_stands(struct looks *l, uint64_t end_ns)
 		    !names_waiting(l->names))
 			break;
 		wait_names_moment(l->names);
-	} while (clock_now_ns() < end_ns);
+	} while (!is_over(l, end_ns));
 	names_tail(l->names, l->model, l->tailed_ns);
 }
 
-int looks_name_first(struct looks *l, uint64_t ns)
+int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns)
 {
 	uint64_t now_ns = clock_now_ns();
 	int err = take_stands(l, false);
@@ -682,7 +769,7 @@ int looks_name_first(struct looks *l, uint64_t ns)
 	return 0;
 }
 
-static void prepare_tables(struct looks *l, uint64_t end_ns)
+static void prepare_tables(struct snapshot_looks *l, uint64_t end_ns)
 {
 	const struct model *m = l->model;
 
@@ -692,10 +779,11 @@ static void prepare_tables(struct looks *l, uint64_t end_ns)
 	for (size_t i = 0; i < l->order_cnt && i < NAMED_MOST; i++)
 		if (m->processes[l->order[i]].mapping_cnt)
 			unwind_feed_prepare(l->feed, l->order[i]);
-	wait_names_tables(l->feed, l->model, l->names, NULL, 0, end_ns);
+	if (!is_stopped(l))
+		wait_names_tables(l->feed, l->model, l->names, NULL, 0, end_ns);
 }
 
-int looks_name_all(struct looks *l, uint64_t ns)
+int snapshot_looks_name_all(struct snapshot_looks *l, uint64_t ns)
 {
 	uint64_t now_ns = clock_now_ns();
 	int err;
