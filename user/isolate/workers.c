@@ -115,7 +115,8 @@ struct workers {
 	struct nursery *nursery;
 	workers_do work;
 	struct workers_limits limits;
-	int nice;				      /* of a worker */
+	int nice; /* of a worker */
+	bool of_urgent;
 	struct worker workers[LANES_OWN + COUNT_MAX]; /* lane_of() */
 	struct stuck {
 		int pidfd;
@@ -141,6 +142,7 @@ struct birth {
 	uint64_t memory_bytes;
 	uint64_t cpu_s; /* until anybody gives it more */
 	int nice;
+	bool of_urgent; /* the nursery may have SCHED_RR */
 };
 
 static void live(int socket)
@@ -158,11 +160,12 @@ static void live(int socket)
 	size_t len;
 	unsigned cnt;
 
-	/* The nursery may have hotrun's priority. What others wrote is never to hold a CPU against
-	 * everybody else. */
-	sched_setscheduler(0, SCHED_OTHER, &zero);
 	if (message_receive_exact(socket, &birth, sizeof(birth), &none))
 		return;
+	/* The nursery may have hotrun's priority. What others wrote is never to hold a CPU against
+	 * everybody else. */
+	if (birth.of_urgent)
+		sched_setscheduler(0, SCHED_OTHER, &zero);
 	setpriority(PRIO_PROCESS, 0, birth.nice);
 	cpu.rlim_cur = birth.cpu_s;
 	setrlimit(RLIMIT_CPU, &cpu);
@@ -605,7 +608,7 @@ static unsigned stuck_of(const struct workers *w, uint64_t party)
 static int spawn(struct workers *w, struct worker *worker, uint64_t party)
 {
 	struct birth birth = {w->work, w->limits.memory_bytes, w->limits.cpu_ns / 1000000000u + 2,
-			      w->nice};
+			      w->nice, w->of_urgent};
 	int err;
 
 	if (worker->socket >= 0 && worker->party == party)
@@ -809,6 +812,7 @@ void workers_job_free(struct workers *w, struct workers_job *job)
 void workers_set_nice(struct workers *w, int nice)
 {
 	w->nice = nice;
+	w->of_urgent = true;
 }
 
 void workers_limit(struct workers *w, const struct workers_limits *limits)

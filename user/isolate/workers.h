@@ -62,7 +62,8 @@ struct workers_job;
  * owned, or NULL with errno ENOMEM. */
 struct workers *workers_new(struct nursery *nursery, workers_do work,
 			    const struct workers_limits *limits);
-/* Their nice value from the next worker on, as far as the nursery has it; else that of anybody. */
+/* The nursery may have SCHED_RR: from the next worker on they are ordinary processes of that nice
+ * value, as far as the nursery has it. */
 void workers_set_nice(struct workers *w, int nice);
 /* Other limits of a job, from now on; of memory, from the next worker on. Their number stays. */
 void workers_limit(struct workers *w, const struct workers_limits *limits);
