@@ -109,4 +109,4 @@ refused 2 "leave out --from" --worst 2s --from 1
 refused 2 "leave out --to" --to 3 --worst 2s
 "$HOTRUN" export --weight cpu "$capture" >"$T/out" 2>"$T/err"
 is "a weight that is none: exit code" $? 2
-says "tells which there are" "$T/err" "samples or waiters"
+says "tells which there are" "$T/err" "samples, waiters or blocked"

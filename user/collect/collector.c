@@ -73,7 +73,7 @@
 /* Processes that wait alone whose names are begun with at a time. */
 #define WAITERS_A_TIME 4u
 /* And what they may take of the end of a recording, when all others have theirs. */
-#define WAITERS_NS 1500000000ull
+#define WAITERS_NS 500000000ull
 #define LOOKS_PART 100u
 #define CALM_LOOKS 4u
 #define CALM_PART  500u
@@ -885,6 +885,16 @@ static void settle_waiters(struct collector *c)
 	} while (clock_now_ns() < end_ns);
 }
 
+/* Where something does not answer, nobody else is asked. */
+static void settle(struct collector *c)
+{
+	uint64_t begin_ns = clock_now_ns();
+
+	names_settle(c->names, c->model);
+	if (c->looks && !c->options.stacks.is_calm && clock_now_ns() - begin_ns < WAITERS_NS)
+		settle_waiters(c);
+}
+
 void collector_end_slice(struct collector *c)
 {
 	struct model *m = c->model;
@@ -915,9 +925,7 @@ void collector_end_slice(struct collector *c)
 	if (c->feed)
 		unwind_feed_tidy(c->feed, m);
 	if (c->stopped)
-		names_settle(c->names, m);
-	if (c->stopped && !c->options.stacks.is_calm && c->looks)
-		settle_waiters(c);
+		settle(c);
 	tell_costly(c);
 	take_service_signals(c);
 	ingest_slice_end(c->ingest);

@@ -309,8 +309,7 @@ static void judge_stands(const struct host_facts *f, struct doctor_finding *find
 			   "%s: no blocked time, `hotrun threads` does not work",
 			   f->without_stands);
 	else
-		doctor_say(finding, DOCTOR_OK, "",
-			   "threads that do not run are looked at: `threads`, blocked time");
+		doctor_say(finding, DOCTOR_OK, "", "threads that do not run are looked at");
 }
 
 static void judge_schedstats(const struct host_facts *f, struct doctor_finding *finding)
