@@ -290,6 +290,12 @@ static bool is_spare(const struct model *m, const uint32_t *methods, size_t cnt)
 	       !has_named(m, methods, cnt, "ThreadPoolWorkQueue.Dispatch");
 }
 
+/* Kestrel's thread that wakes once a second to see whose time has run out. */
+static bool is_heartbeat(const struct model *m, const uint32_t *methods, size_t cnt)
+{
+	return has_named(m, methods, cnt, "Heartbeat.TimerLoop");
+}
+
 bool standing_is_idle(const struct model *m, const struct model_stand *s, enum stand_wait wait,
 		      const uint32_t *methods, size_t methods_cnt)
 {
@@ -305,5 +311,5 @@ bool standing_is_idle(const struct model *m, const struct model_stand *s, enum s
 		return false;
 	if (role == ROLE_POOL_WORKER)
 		return is_spare(m, methods, methods_cnt);
-	return is_service(role) || is_loop(m, s, wait);
+	return is_service(role) || is_loop(m, s, wait) || is_heartbeat(m, methods, methods_cnt);
 }

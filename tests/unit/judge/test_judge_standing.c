@@ -207,6 +207,20 @@ Test(standing, loops_over_files_are_idle_and_other_waits_of_own_threads_are_not)
 	drop(&f);
 }
 
+Test(standing, kestrels_heartbeat_is_idle_and_what_waits_like_it_is_not)
+{
+	struct fixture f = make();
+	uint32_t loop = build_symbol(
+		f.m, "Microsoft.AspNetCore.Server.Kestrel.Core.Internal.Heartbeat.TimerLoop",
+		"Microsoft.AspNetCore.Server.Kestrel.Core", KIND_IMAGE, false);
+
+	cr_expect(is_idle(&f, STAND(&f, 101, "Kestrel Timer", 1, f.start, loop, f.wait, f.futex)));
+	cr_expect_not(is_idle(&f, STAND(&f, 102, "Kestrel Timer", 1, f.start, f.wait, f.futex)));
+	cr_expect_not(is_idle(
+		&f, STAND(&f, 103, "Kestrel Timer", 1, f.start, loop, f.get, f.wait, f.futex)));
+	drop(&f);
+}
+
 Test(standing, a_wait_for_one_file_is_for_an_answer)
 {
 	struct fixture f = make();
