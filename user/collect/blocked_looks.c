@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "collect/stand_pieces.h"
 #include "collect/stand_take.h"
 #include "isolate/stream_reader.h"
 #include "model/blocked_book.h"
@@ -24,10 +25,8 @@
 #define LOOK_MOST 65536u /* records of one look, and of a pass over all */
 #define PASS_MOST 262144u
 /* One that was left has ended by then, unless it hangs. */
-#define LEFT_NS	    100000000ull
-#define LEFT_US	    2000
-#define RECORD_MOST (sizeof(struct event_stand) + STAND_STACK_BYTES)
-#define BUFFER_MOST (1u << 17)
+#define LEFT_NS 100000000ull
+#define LEFT_US 2000
 
 /* A thread that the look under way has found. */
 struct found {
@@ -52,14 +51,13 @@ struct blocked_looks {
 	/* The look or the pass that is under way. */
 	struct blocked_looks_rooms rooms;
 	uint64_t poll_ns; /* when to see what came of it */
-	void (*take)(void *ctx, const struct event_stand *stand, const uint8_t *stack);
+	stands_take_fn take;
 	void *ctx;
 	MODEL_TABLE(struct found, found); /* all of a look are of the slice in which it ends */
 	uint64_t own_ns;		  /* CPU time on this side */
 	uint32_t records, most, last_tgid;
 	bool hangs, hang_told;
-	size_t have;
-	_Alignas(8) char buffer[BUFFER_MOST];
+	struct stand_pieces pieces;
 };
 
 static uint64_t draw(struct blocked_looks *l)
@@ -106,7 +104,7 @@ void blocked_looks_forget(struct blocked_looks *l, struct session *session)
 {
 	stream_reader_drop(l->reader);
 	l->since = l->pass + 1;
-	l->found_cnt = l->have = 0;
+	l->found_cnt = l->pieces.have = 0;
 	l->rooms = (struct blocked_looks_rooms){0};
 	blocked_book_forget(&l->book);
 	session_clear_look_shares(session);
@@ -131,20 +129,10 @@ static void take_record(void *ctx, const struct event_stand *stand, const uint8_
 static int take_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct blocked_looks *l = ctx;
-	ssize_t done;
+	int err = stand_pieces_take(&l->pieces, bytes, len, take_record, l);
 
-	if (len > sizeof(l->buffer) - l->have)
-		return -EPROTO;
-	memcpy(l->buffer + l->have, bytes, len);
-	l->have += len;
-	done = session_take_stands(l->buffer, l->have, take_record, l);
-	if (done < 0)
-		return (int)done;
-	l->have -= (size_t)done;
-	memmove(l->buffer, l->buffer + done, l->have);
-	return l->records > l->most ? -EFBIG : 0;
+	return !err && l->records > l->most ? -EFBIG : err;
 }
-_Static_assert(BUFFER_MOST >= STREAM_PIECE_BYTES + RECORD_MOST, "a piece, and part of a record");
 
 static int begin(struct blocked_looks *l, struct session *s, const struct stand_look *look,
 		 const uint32_t *tgids, size_t tgid_cnt)
@@ -158,7 +146,7 @@ static int begin(struct blocked_looks *l, struct session *s, const struct stand_
 	fd = session_open_stands(s, look, tgids, tgid_cnt);
 	if (fd < 0)
 		return fd;
-	l->have = l->records = 0;
+	l->pieces.have = l->records = 0;
 	l->most = look ? LOOK_MOST : PASS_MOST;
 	l->last_tgid = 0;
 	l->own_ns = 0;

@@ -70,13 +70,13 @@
 /* Looks at threads that do not run, a second at the most, and the part of a CPU that they take at
  * the most; of who runs for ever. */
 #define LOOKS_A_SECOND 10u
+#define LOOKS_PART     100u
+#define CALM_LOOKS     4u
+#define CALM_PART      500u
 /* Processes that wait alone whose names are begun with at a time. */
 #define WAITERS_A_TIME 4u
 /* And what they may take of the end of a recording, when all others have theirs. */
 #define WAITERS_NS 500000000ull
-#define LOOKS_PART 100u
-#define CALM_LOOKS 4u
-#define CALM_PART  500u
 /* Between two looks at what workers have read, while they read. */
 #define NAMES_POLL_NS 20000000ull
 /* The same at first, when tables are to come soon. */

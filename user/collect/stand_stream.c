@@ -10,11 +10,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/process_state.h"
+#include "collect/stand_pieces.h"
 #include "isolate/stream_reader.h"
 
-#define RECORD_MOST (sizeof(struct event_stand) + STAND_STACK_BYTES)
-#define BUFFER_MOST (1u << 17)
-_Static_assert(BUFFER_MOST >= STREAM_PIECE_BYTES + RECORD_MOST, "a piece, and part of a record");
 /* Between two looks at whether it is to stop. */
 #define WAIT_MOST_NS 50000000ull
 
@@ -26,8 +24,7 @@ struct stand_stream {
 	stands_take_fn take;
 	void *ctx;
 	int err; /* of a piece */
-	size_t have;
-	_Alignas(8) char buffer[BUFFER_MOST];
+	struct stand_pieces pieces;
 };
 
 static bool is_over(const struct stand_stream *s)
@@ -38,19 +35,12 @@ static bool is_over(const struct stand_stream *s)
 static int take_bytes(void *ctx, const char *bytes, size_t len)
 {
 	struct stand_stream *s = ctx;
-	ssize_t done;
 
-	if (len > sizeof(s->buffer) - s->have)
-		return s->err = -EPROTO;
-	memcpy(s->buffer + s->have, bytes, len);
-	s->have += len;
-	done = session_take_stands(s->buffer, s->have, s->take, s->ctx);
-	if (done < 0)
-		return s->err = (int)done;
-	s->have -= (size_t)done;
-	memmove(s->buffer, s->buffer + done, s->have);
+	s->err = stand_pieces_take(&s->pieces, bytes, len, s->take, s->ctx);
 	/* Pieces may come as fast as they are taken. */
-	return s->err = is_over(s) ? -ETIMEDOUT : 0;
+	if (!s->err && is_over(s))
+		s->err = -ETIMEDOUT;
+	return s->err;
 }
 
 /* The time of a process that is given up is told by nobody else. */
@@ -94,7 +84,7 @@ static int take_all(struct stand_stream *s)
 
 static int begin(struct stand_stream *s, int fd)
 {
-	s->have = 0;
+	s->pieces.have = 0;
 	s->err = 0;
 	return stream_reader_begin(s->reader, fd);
 }
