@@ -9,16 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "bpf/events.h"
 #include "build_model.h"
 #include "model/top.h"
 #include "output/flame.h"
-#include "output/folded.h"
+#include "export/folded.h"
+#include "export/perf_script.h"
+#include "export/pprof.h"
+#include "export/speedscope.h"
 #include "output/metrics.h"
 #include "output/report.h"
 #include "output/requests_table.h"
 #include "output/runq.h"
+#include "pprof.pb-c.h"
 
 static void must(bool condition)
 {
@@ -157,6 +162,48 @@ static void check_folded(const char *text, size_t len)
 	}
 }
 
+/* Samples; each frame a line that begins with a tab and ends with its file. */
+static void check_perf_script(char *text, size_t len)
+{
+	size_t events = 0, ends = 0;
+
+	for (char *line = text; *line; line = strchr(line, '\n') + 1) {
+		char *end = strchr(line, '\n');
+
+		must(end);
+		if (*line == '\t') {
+			*line = ' ';
+			must(end[-1] == ')');
+		} else if (line == end) {
+			ends++;
+		} else {
+			must(end > line + 12 && !memcmp(end - 12, " cpu-clock: ", 12));
+			events++;
+		}
+	}
+	must(events && events == ends);
+	check_text(text, len);
+}
+
+/* It unpacks, and its strings are text. */
+static void check_pprof(const char *bytes, size_t len)
+{
+	static unsigned char plain[1 << 20];
+	z_stream z = {.next_in = (unsigned char *)bytes,
+		      .avail_in = (unsigned int)len,
+		      .next_out = plain,
+		      .avail_out = sizeof(plain)};
+	Pprof__Profile *profile;
+
+	must(inflateInit2(&z, 15 + 16) == Z_OK && inflate(&z, Z_FINISH) == Z_STREAM_END);
+	profile = pprof__profile__unpack(NULL, z.total_out, plain);
+	must(profile && profile->n_sample);
+	for (size_t i = 0; i < profile->n_string_table; i++)
+		check_text(profile->string_table[i], strlen(profile->string_table[i]));
+	pprof__profile__free_unpacked(profile, NULL);
+	inflateEnd(&z);
+}
+
 /* Sample lines: a name, labels, a number; a quote of a label is escaped. */
 static void check_metrics(const struct metrics_names *names)
 {
@@ -176,7 +223,18 @@ static void check_metrics(const struct metrics_names *names)
 	must(!quoted);
 }
 
-enum format { REPORT, REPORT_JSON, FOLDED, FLAME_DATA, RUNQ, REQUESTS, FORMATS };
+enum format {
+	REPORT,
+	REPORT_JSON,
+	FOLDED,
+	FLAME_DATA,
+	RUNQ,
+	REQUESTS,
+	PPROF,
+	SPEEDSCOPE,
+	PERF_SCRIPT,
+	FORMATS
+};
 
 static int write_one(FILE *out, struct model *m, enum format format)
 {
@@ -186,7 +244,13 @@ static int write_one(FILE *out, struct model *m, enum format format)
 	case REPORT_JSON:
 		return report_json_write(out, m, NULL);
 	case FOLDED:
-		return folded_write(out, m, &(struct folded_options){.process = MODEL_NONE});
+		return folded_write(out, m, &(struct export_options){0});
+	case PPROF:
+		return pprof_write(out, m, &(struct export_options){0});
+	case SPEEDSCOPE:
+		return speedscope_write(out, m, &(struct export_options){0});
+	case PERF_SCRIPT:
+		return perf_script_write(out, m, &(struct export_options){0});
 	case FLAME_DATA:
 		return flame_write_data(out, m, &(struct flame_options){.process = MODEL_NONE});
 	case RUNQ:
@@ -203,8 +267,12 @@ static void check(struct model *m, enum format format)
 	FILE *out = open_memstream(&text, &len);
 
 	must(out && !write_one(out, m, format) && !fclose(out));
-	must(len && strlen(text) == len);
-	if (format == REPORT_JSON || format == FLAME_DATA)
+	must(len && (format == PPROF || strlen(text) == len));
+	if (format == PPROF)
+		check_pprof(text, len);
+	else if (format == PERF_SCRIPT)
+		check_perf_script(text, len);
+	else if (format == REPORT_JSON || format == FLAME_DATA || format == SPEEDSCOPE)
 		check_json(text, len);
 	else if (format == FOLDED)
 		check_folded(text, len);

@@ -11,26 +11,40 @@
 #include "commands/frames.h"
 #include "commands/options.h"
 #include "commands/time_window.h"
+#include "export/folded.h"
+#include "export/perf_script.h"
+#include "export/pprof.h"
+#include "export/speedscope.h"
+#include "export/trunks.h"
 #include "model/harm.h"
-#include "output/folded.h"
-#include "output/trunks.h"
 
-/* Formats: name, what it is, and who writes a process or all (row MODEL_NONE). The first one is the
- * default. */
+/* Formats: name, what it is, who writes it; and whether it has samples, whose weight can be chosen.
+ * The first one is the default. */
 #define FORMATS(F)                                                                           \
 	F("folded",                                                                          \
 	  "a line a stack, for flame graph tools; kernel frames end in _[k], JIT frames in " \
 	  "_[j] (the default)",                                                              \
-	  folded_write)                                                                      \
+	  folded_write, true)                                                                \
+	F("pprof",                                                                           \
+	  "of Google's pprof, compressed (`go tool pprof FILE`): CPU, waiting threads and "  \
+	  "blocked time at once, --weight is what is shown first; labels process, pid, "     \
+	  "thread, tid, role, pod, verdict",                                                 \
+	  pprof_write, true)                                                                 \
+	F("speedscope", "for speedscope: a profile a thread, in the order of time",          \
+	  speedscope_write, true)                                                            \
+	F("perf-script",                                                                     \
+	  "the text of `perf script`, for PerfView, speedscope, stackcollapse-perf.pl",      \
+	  perf_script_write, true)                                                           \
 	F("trunks",                                                                          \
 	  "a line a thick trunk of those that were hurt, or used most CPU: seconds hurt, "   \
 	  "requests hurt, share of its CPU, process, method; tabs between them. What "       \
 	  "`hotrun history` remembers of a capture",                                         \
-	  trunks_write)
+	  trunks_write, false)
 
 struct format {
 	const char *name, *what;
-	int (*write)(FILE *out, struct model *m, const struct folded_options *options);
+	int (*write)(FILE *out, struct model *m, const struct export_options *options);
+	bool samples;
 };
 
 #define FORMAT_ROW(...)		     {__VA_ARGS__},
@@ -39,12 +53,9 @@ struct format {
 static const struct format formats[] = {FORMATS(FORMAT_ROW)};
 static const char *const format_names[] = {FORMATS(FORMAT_NAME) NULL};
 
-enum weight { WEIGHT_SAMPLES, WEIGHT_WAITERS, WEIGHT_BLOCKED };
-
 struct arguments {
-	struct folded_options folded;
-	unsigned int weight; /* enum weight */
-	bool idle;
+	struct export_options options;
+	unsigned int weight; /* enum export_weight */
 	unsigned int format;
 	const char *output, *process;
 	struct time_window window;
@@ -64,13 +75,14 @@ static const struct command_option rows[] = {
 	       "waited for its CPU at that instant, so that the widest frames are those that "
 	       "others waited for; or blocked: milliseconds of threads in waits, where they waited",
 	       option_word, OPTION_WORDS("samples", "waiters", "blocked"), IN(weight)),
-	OPTION(0, "idle", NULL, "with --weight blocked idle waits, too", option_true, IN(idle)),
+	OPTION(0, "idle", NULL, "with --weight blocked idle waits, too", option_true,
+	       IN(options.idle)),
 	OPTION(0, "by", "workload",
 	       "begin with the workload instead of the process: pods of one Deployment, a "
 	       "container, a unit (default: by process)",
-	       option_second_word, OPTION_WORDS("process", "workload"), IN(folded.workload)),
+	       option_second_word, OPTION_WORDS("process", "workload"), IN(options.workload)),
 	OPTION(0, "pid", NULL, "put the process id behind the name, NAME-PID", option_true,
-	       IN(folded.pid)),
+	       IN(options.pid)),
 };
 
 static const struct option_group groups[] = {
@@ -79,21 +91,6 @@ static const struct option_group groups[] = {
 	OPTION_SHARED(frames_options, struct arguments, frames),
 	OPTION_SHARED(time_window_options, struct arguments, window),
 };
-
-/* All processes, or each of those named in turn. */
-static int write_all(struct model *m, const uint32_t *processes, size_t cnt, struct arguments *a)
-{
-	struct result *result = result_open(a->output);
-	int err = 0;
-
-	if (!result)
-		return EXIT_FAILED;
-	for (size_t i = 0; !err && i < (cnt ? cnt : 1); i++) {
-		a->folded.process = cnt ? processes[i] : MODEL_NONE;
-		err = formats[a->format].write(result_file(result), m, &a->folded);
-	}
-	return result_close(result, err);
-}
 
 static void add_harm(struct harm *sum, const struct harm *by)
 {
@@ -125,28 +122,43 @@ static int check_waiters(const struct model *m, const uint32_t *rows, size_t cnt
 	return EXIT_OK;
 }
 
+/* Whether the weight is known and the format has one. */
+static int check_weight(const struct arguments *a, const struct model *m)
+{
+	const struct format *format = &formats[a->format];
+
+	if (a->weight != EXPORT_SAMPLES && !format->samples) {
+		log_error("--weight %s: --format %s has no samples to weigh",
+			  a->weight == EXPORT_WAITERS ? "waiters" : "blocked", format->name);
+		return command_usage("export");
+	}
+	if (a->weight == EXPORT_WAITERS)
+		return check_waiters(m, a->options.processes, a->options.processes_cnt);
+	return a->weight == EXPORT_BLOCKED ? blocked_check(m) : EXIT_OK;
+}
+
 static int run(int argc, char **argv)
 {
-	struct arguments a = {.folded = {.process = MODEL_NONE}};
+	struct arguments a = {0};
 	_cleanup_free_ uint32_t *found = NULL;
 	struct model *m = NULL;
-	size_t cnt;
+	struct result *result;
 	int rc = options_parse(&export_command, argc, argv, &a);
 
 	if (!rc)
-		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
-	a.folded.addresses = a.frames.addresses;
-	a.folded.waiters = a.weight == WEIGHT_WAITERS;
-	if (!rc && a.folded.waiters)
-		rc = check_waiters(m, found, cnt);
-	if (!rc && a.weight == WEIGHT_BLOCKED && formats[a.format].write != folded_write) {
-		log_error("--weight blocked: only with --format folded");
-		rc = command_usage("export");
-	}
-	if (!rc && a.weight == WEIGHT_BLOCKED)
-		rc = blocked_take(m, a.idle);
+		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found,
+				    &a.options.processes_cnt);
+	a.options.processes = found;
+	a.options.addresses = a.frames.addresses;
+	a.options.weight = a.weight;
 	if (!rc)
-		rc = write_all(m, found, cnt, &a);
+		rc = check_weight(&a, m);
+	if (!rc) {
+		result = result_open(a.output);
+		rc = result ? result_close(result, formats[a.format].write(result_file(result), m,
+									   &a.options))
+			    : EXIT_FAILED;
+	}
 	model_free(m);
 	return rc;
 }
