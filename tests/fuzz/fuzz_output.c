@@ -15,6 +15,7 @@
 #include "build_model.h"
 #include "model/top.h"
 #include "output/flame.h"
+#include "export/firefox.h"
 #include "export/folded.h"
 #include "export/perf_script.h"
 #include "export/pprof.h"
@@ -230,6 +231,7 @@ enum format {
 	FLAME_DATA,
 	RUNQ,
 	REQUESTS,
+	FIREFOX,
 	PPROF,
 	SPEEDSCOPE,
 	PERF_SCRIPT,
@@ -247,6 +249,8 @@ static int write_one(FILE *out, struct model *m, enum format format)
 		return folded_write(out, m, &(struct export_options){0});
 	case PPROF:
 		return pprof_write(out, m, &(struct export_options){0});
+	case FIREFOX:
+		return firefox_write(out, m, &(struct export_options){0});
 	case SPEEDSCOPE:
 		return speedscope_write(out, m, &(struct export_options){0});
 	case PERF_SCRIPT:
@@ -272,7 +276,8 @@ static void check(struct model *m, enum format format)
 		check_pprof(text, len);
 	else if (format == PERF_SCRIPT)
 		check_perf_script(text, len);
-	else if (format == REPORT_JSON || format == FLAME_DATA || format == SPEEDSCOPE)
+	else if (format == REPORT_JSON || format == FLAME_DATA || format == SPEEDSCOPE ||
+		 format == FIREFOX)
 		check_json(text, len);
 	else if (format == FOLDED)
 		check_folded(text, len);

@@ -45,19 +45,22 @@ export_as part --from 1 --to 2 -p "$process" --just-my-code
 part=$(counts "$T/part")
 
 # --- pprof ---
-# pprof FILE VALUE: the sum of a value, as `go tool pprof` reads it
-pprof_sum() {
-	go tool pprof -raw "$1" 2>/dev/null |
-		awk -v at="$2" '/^Samples:/ { on = 1; getline; next } /^Locations/ { on = 0 }
-			on && /^ *[0-9]+( +[0-9]+)*:/ { sub(/:.*/, ""); split($0, v, " "); n += v[at] } END { printf "%.0f", n }'
+# pprof_sums FILE: of each value, as `go tool pprof` reads it, in $T/raw
+pprof_sums() {
+	go tool pprof -raw "$1" 2>/dev/null >"$T/raw"
+	awk '/^Samples:/ { on = 1; getline; next } /^Locations/ { on = 0 }
+		on && /^ *[0-9]+( +[0-9]+)*:/ { sub(/:.*/, ""); n = split($0, v, " "); for (i = 1; i <= n; i++) sum[i] += v[i] }
+		END { for (i = 1; i <= n; i++) printf "%.0f ", sum[i] }' "$T/raw"
 }
 export_as pprof --format pprof
+set -- $(pprof_sums "$T/pprof")
 go tool pprof -top "$T/pprof" >"$T/top" 2>"$T/err" || fail "go tool pprof -top: $(cat "$T/err")"
-is "pprof: samples" "$(pprof_sum "$T/pprof" 1)" "$samples"
-is "pprof: CPU time, ns" "$(pprof_sum "$T/pprof" 2)" "$cpu_ns"
-is "pprof: waiting, ns" "$(pprof_sum "$T/pprof" 3)" "$((waiters * tick))"
+is "pprof: samples" "${1:-}" "$samples"
+is "pprof: CPU time, ns" "${2:-}" "$cpu_ns"
+is "pprof: waiting, ns" "${3:-}" "$((waiters * tick))"
 [ -z "$blocked" ] ||
-	is "pprof: blocked, ns" "$(pprof_sum "$T/pprof" 4)" "$(($(counts "$T/folded.blocked") * 1000000))"
+	is "pprof: blocked, ns" "${4:-}" "$(($(counts "$T/folded.blocked") * 1000000))"
+check "pprof has build ids" grep -qE '^[0-9]+: 0x0/0x0/0x0 /[^ ]+ [0-9a-f]{16,40} ' "$T/raw"
 says "pprof -top has a table" "$T/top" "flat%"
 hottest=$(awk '{ sub(/ [0-9]+$/, ""); n = split($0, f, ";"); print f[n] }' "$T/folded" | grep -v '^\[' | sort | uniq -c |
 	sort -rn | awk 'NR == 1 { sub(/^ *[0-9]+ /, ""); sub(/_\[[kj]\]$/, ""); print }')
@@ -67,9 +70,8 @@ go tool pprof -tags "$T/pprof" >"$T/tags" 2>/dev/null
 for label in process pid thread tid role; do
 	check "pprof -tags has $label" grep -q "^ *$label: Total" "$T/tags"
 done
-check "pprof has build ids" grep -qE '^[0-9]+: 0x0/0x0/0x0 /[^ ]+ [0-9a-f]{16,40} ' <(go tool pprof -raw "$T/pprof" 2>/dev/null)
 export_as pprof.part --format pprof --from 1 --to 2 -p "$process" --just-my-code
-is "pprof: a part in time of one process" "$(pprof_sum "$T/pprof.part" 1)" "$part"
+is "pprof: a part in time of one process" "$(pprof_sums "$T/pprof.part" | cut -d" " -f1)" "$part"
 
 # --- speedscope ---
 mkdir "$T/page"
@@ -110,3 +112,34 @@ is "speedscope reads perf-script: threads" "$profiles" "$threads"
 export_as part --format perf-script --from 1 --to 2 -p "$process" --just-my-code
 is "perf-script: a part in time of one process" \
 	"$(awk '/ cpu-clock: $/ { n += $(NF - 1) } END { printf "%.0f", n }' "$T/part")" "$((part * tick))"
+
+# --- firefox ---
+export PROFILER_CLI_SESSION_DIR=$T/profiler
+profiler() { node "$npm/@firefox-devtools/profiler-cli/dist/profiler-cli.js" "$@" --session test --json; }
+is_loaded() { grep -qs "Profile loaded successfully" "$PROFILER_CLI_SESSION_DIR/test.log"; }
+
+# profiler_reads FILE: sums of what it made of it, in $threads_read $cpu_ms $weight_read
+profiler_reads() {
+	local pid
+
+	mkdir -p "$PROFILER_CLI_SESSION_DIR"
+	start node "$npm/@firefox-devtools/profiler-cli/dist/profiler-cli.js" --daemon "$1" --session test
+	pid=$started
+	until_true 20 is_loaded || fail "the Firefox Profiler did not read $1: $(tail -n 2 "$PROFILER_CLI_SESSION_DIR/test.log")"
+	profiler thread list --limit 0 >"$T/threads.json"
+	profiler profile markers --limit 0 >"$T/markers.json"
+	profiler counter list >"$T/counters.json"
+	stop "$pid"
+	rm -rf "$PROFILER_CLI_SESSION_DIR"
+}
+export_as firefox --format firefox
+profiler_reads "$T/firefox"
+is "firefox: a track a thread, and that of the host" "$(jq '.threads | length' "$T/threads.json")" $((threads + 1))
+is "firefox: CPU time, us" "$(jq '[.threads[].cpuMs] | add * 1000 | round' "$T/threads.json")" \
+	"$(awk -v n="$cpu_ns" 'BEGIN { printf "%.0f", n / 1000 }')"
+is "firefox: counters" "$(jq -r '[.counters[].name] | join(" ")' "$T/counters.json")" "CPU waiting queue requests slow"
+is "firefox: samples" "$(jq '[.threads[].samples.weight[]] | add' "$T/firefox")" "$samples"
+is "firefox: markers" "$(jq '.markers | length' "$T/markers.json")" \
+	"$(jq '[.threads[].markers.length] | add' "$T/firefox")"
+export_as part --format firefox --from 1 --to 2 -p "$process" --just-my-code
+is "firefox: a part in time of one process" "$(jq '[.threads[].samples.weight[]] | add' "$T/part")" "$part"

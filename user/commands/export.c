@@ -11,6 +11,7 @@
 #include "commands/frames.h"
 #include "commands/options.h"
 #include "commands/time_window.h"
+#include "export/firefox.h"
 #include "export/folded.h"
 #include "export/perf_script.h"
 #include "export/pprof.h"
@@ -20,25 +21,29 @@
 
 /* Formats: name, what it is, who writes it; and whether it has samples, whose weight can be chosen.
  * The first one is the default. */
-#define FORMATS(F)                                                                           \
-	F("folded",                                                                          \
-	  "a line a stack, for flame graph tools; kernel frames end in _[k], JIT frames in " \
-	  "_[j] (the default)",                                                              \
-	  folded_write, true)                                                                \
-	F("pprof",                                                                           \
-	  "of Google's pprof, compressed (`go tool pprof FILE`): CPU, waiting threads and "  \
-	  "blocked time at once, --weight is what is shown first; labels process, pid, "     \
-	  "thread, tid, role, pod, verdict",                                                 \
-	  pprof_write, true)                                                                 \
-	F("speedscope", "for speedscope: a profile a thread, in the order of time",          \
-	  speedscope_write, true)                                                            \
-	F("perf-script",                                                                     \
-	  "the text of `perf script`, for PerfView, speedscope, stackcollapse-perf.pl",      \
-	  perf_script_write, true)                                                           \
-	F("trunks",                                                                          \
-	  "a line a thick trunk of those that were hurt, or used most CPU: seconds hurt, "   \
-	  "requests hurt, share of its CPU, process, method; tabs between them. What "       \
-	  "`hotrun history` remembers of a capture",                                         \
+#define FORMATS(F)                                                                            \
+	F("folded",                                                                           \
+	  "a line a stack, for flame graph tools; kernel frames end in _[k], JIT frames in "  \
+	  "_[j] (the default)",                                                               \
+	  folded_write, true)                                                                 \
+	F("pprof",                                                                            \
+	  "of Google's pprof, compressed (`go tool pprof FILE`): CPU, waiting threads and "   \
+	  "blocked time at once, --weight is what is shown first; labels process, pid, "      \
+	  "thread, tid, role, pod, verdict",                                                  \
+	  pprof_write, true)                                                                  \
+	F("speedscope", "for speedscope: a profile a thread, in the order of time",           \
+	  speedscope_write, true)                                                             \
+	F("perf-script",                                                                      \
+	  "the text of `perf script`, for PerfView, speedscope, stackcollapse-perf.pl",       \
+	  perf_script_write, true)                                                            \
+	F("firefox",                                                                          \
+	  "a processed profile for the Firefox Profiler: a track a thread, counters of CPU, " \
+	  "waiting and requests, markers of verdicts, slow seconds and throttling",           \
+	  firefox_write, true)                                                                \
+	F("trunks",                                                                           \
+	  "a line a thick trunk of those that were hurt, or used most CPU: seconds hurt, "    \
+	  "requests hurt, share of its CPU, process, method; tabs between them. What "        \
+	  "`hotrun history` remembers of a capture",                                          \
 	  trunks_write, false)
 
 struct format {

@@ -270,7 +270,7 @@ static void put_samples(struct pprof *w)
 static int prepare(struct pprof *w, const struct export_options *options)
 {
 	unsigned int wanted = about_known(w->m, options, w->known);
-	int err = judgement_of(&w->judgement, w->m, true);
+	int err = judgement_of(&w->judgement, w->m, true, NULL, NULL);
 
 	if (err)
 		return err;

@@ -108,7 +108,7 @@ int trunks_write(FILE *out, struct model *m, const struct export_options *option
 {
 	_cleanup_(judgement_clear) struct judgement j = {0};
 	struct victims victims = {.cnt = 0};
-	int err = judgement_of(&j, m, false);
+	int err = judgement_of(&j, m, false, NULL, NULL);
 
 	if (err)
 		return err;

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-int judgement_of(struct judgement *j, const struct model *m, bool every)
+int judgement_of(struct judgement *j, const struct model *m, bool every, verdicts_on_slice on_slice,
+		 void *ctx)
 {
 	*j = (struct judgement){.totals = totals_new(m)};
 	if (!j->totals)
@@ -16,7 +17,9 @@ int judgement_of(struct judgement *j, const struct model *m, bool every)
 							     .books = &j->books,
 							     .sched = j->sched,
 							     .requests = j->requests,
-							     .every = every});
+							     .every = every,
+							     .on_slice = on_slice,
+							     .ctx = ctx});
 	return j->verdicts ? 0 : -ENOMEM;
 }
 

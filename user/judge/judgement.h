@@ -15,9 +15,10 @@ struct judgement {
 	struct verdicts *verdicts;
 };
 
-/* every: a row for each process that served or wanted any CPU. 0 or -ENOMEM; j is to be cleared in
+/* every, on_slice and its ctx: as of struct verdict_sources. 0 or -ENOMEM; j is to be cleared in
  * both cases. m is borrowed until then. */
-int judgement_of(struct judgement *j, const struct model *m, bool every);
+int judgement_of(struct judgement *j, const struct model *m, bool every, verdicts_on_slice on_slice,
+		 void *ctx);
 /* Takes a zeroed one. */
 void judgement_clear(struct judgement *j);
 /* The row of a process, or NULL. */

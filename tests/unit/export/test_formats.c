@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/firefox.h"
 #include "export/folded.h"
 #include "export/perf_script.h"
 #include "export/pprof.h"
@@ -21,9 +22,9 @@ static const struct format {
 	export_write write;
 	enum form form;
 } formats[] = {
-	{"folded", folded_write, FORM_TEXT}, {"perf-script", perf_script_write, FORM_TEXT},
-	{"pprof", pprof_write, FORM_BYTES},  {"speedscope", speedscope_write, FORM_JSON},
-	{"trunks", trunks_write, FORM_TEXT},
+	{"firefox", firefox_write, FORM_JSON},	       {"folded", folded_write, FORM_TEXT},
+	{"perf-script", perf_script_write, FORM_TEXT}, {"pprof", pprof_write, FORM_BYTES},
+	{"speedscope", speedscope_write, FORM_JSON},   {"trunks", trunks_write, FORM_TEXT},
 };
 #define FORMATS_CNT (sizeof(formats) / sizeof(*formats))
 
