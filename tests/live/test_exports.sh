@@ -79,14 +79,17 @@ cp -r "$npm/speedscope/dist/release/." "$T/page/"
 cp tests/live/speedscope_drive.js "$T/page/"
 sed -i 's|</body>|<script src="speedscope_drive.js"></script></body>|' "$T/page/index.html"
 
+chrome() {
+	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync --enable-unsafe-swiftshader \
+		--user-data-dir="$T/profile" --virtual-time-budget=60000 "$@" 2>"$T/chrome.err"
+}
+
 # speedscope_reads FILE: its own page does; what it made of it in $profiles $unit $weight $depth
 speedscope_reads() {
 	node -e 'const bytes = require("fs").readFileSync(process.argv[1]).toString("base64");
 		console.log(`speedscope.loadFileFromBase64("capture", "${bytes}")`)' "$1" >"$T/page/in.js"
-	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-		--disable-background-networking --disable-component-update --disable-sync --enable-unsafe-swiftshader \
-		--user-data-dir="$T/profile" --virtual-time-budget=60000 --dump-dom \
-		"file://$T/page/index.html#localProfilePath=$T/page/in.js" >"$T/dom" 2>"$T/chrome.err"
+	chrome --dump-dom "file://$T/page/index.html#localProfilePath=$T/page/in.js" >"$T/dom"
 	read -r profiles unit weight depth rest < <(sed -n 's|.*<pre id="results">\(.*\)</pre>.*|\1|p' "$T/dom")
 	[ -n "${weight:-}" ] && [ -z "$rest" ] || fail "speedscope did not read $1: ${rest:-$(tail -2 "$T/chrome.err")}"
 }
@@ -143,3 +146,31 @@ is "firefox: markers" "$(jq '.markers | length' "$T/markers.json")" \
 	"$(jq '[.threads[].markers.length] | add' "$T/firefox")"
 export_as part --format firefox --from 1 --to 2 -p "$process" --just-my-code
 is "firefox: a part in time of one process" "$(jq '[.threads[].samples.weight[]] | add' "$T/part")" "$part"
+
+# --- json, ndjson, csv ---
+need_tool jq jq
+need_tool sqlite3 sqlite3
+export_as tables --format json
+as_schema "$T/tables"
+is "json: samples by table" "$(jq -c '[.host, .processes, .threads, .samples | [.[].samples] | add]' "$T/tables")" \
+	"[$samples,$samples,$samples,$samples]"
+is "json: threads that waited" "$(jq '[.processes[].waiters // 0] | add' "$T/tables")" "$waiters"
+is "json: methods" "$(jq '[.methods[].self] | add' "$T/tables")" "$samples"
+export_as lines --format ndjson --table samples
+is "ndjson: samples" "$(jq -n '[inputs | .samples] | add' "$T/lines")" "$samples"
+for table in host seconds processes threads methods requests waits events losses samples; do
+	export_as $table.csv --format csv --table $table
+	is "csv: rows of $table" "$(sqlite3 :memory: ".import --csv $T/$table.csv t" 'SELECT count(*) FROM t')" \
+		"$(jq ".$table | length" "$T/tables")"
+done
+is "csv: samples" "$(sqlite3 :memory: ".import --csv $T/samples.csv t" 'SELECT sum(samples) FROM t')" "$samples"
+export_as part --format csv --table samples --from 1 --to 2 -p "$process" --just-my-code
+is "csv: a part in time of one process" \
+	"$(sqlite3 :memory: ".import --csv $T/part t" 'SELECT sum(samples) FROM t')" "$part"
+
+# --- svg ---
+export_as picture.svg --format svg
+check "svg: well-formed" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$T/picture.svg"
+says "svg: all samples" "$T/picture.svg" ">$(sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta' <<<"$samples") samples</text>"
+chrome --dump-dom "file://$T/picture.svg" >"$T/dom"
+is "svg: as many boxes in Chromium" "$(grep -c '<g><title>' "$T/dom")" "$(grep -c '<g><title>' "$T/picture.svg")"

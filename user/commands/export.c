@@ -11,11 +11,16 @@
 #include "commands/frames.h"
 #include "commands/options.h"
 #include "commands/time_window.h"
+#include "export/csv.h"
 #include "export/firefox.h"
 #include "export/folded.h"
+#include "export/json.h"
+#include "export/ndjson.h"
 #include "export/perf_script.h"
 #include "export/pprof.h"
 #include "export/speedscope.h"
+#include "export/svg.h"
+#include "export/tables.h"
 #include "export/trunks.h"
 #include "model/harm.h"
 
@@ -40,6 +45,12 @@
 	  "a processed profile for the Firefox Profiler: a track a thread, counters of CPU, " \
 	  "waiting and requests, markers of verdicts, slow seconds and throttling",           \
 	  firefox_write, true)                                                                \
+	F("json",                                                                             \
+	  "the tables of the report and the samples, keys as in deploy/hotrun.schema.json",   \
+	  json_write, true)                                                                   \
+	F("ndjson", "the same, an object a line", ndjson_write, true)                         \
+	F("csv", "one of these tables (processes, or --table)", csv_write, true)              \
+	F("svg", "a static picture of the flame graph", svg_write, true)                      \
 	F("trunks",                                                                           \
 	  "a line a thick trunk of those that were hurt, or used most CPU: seconds hurt, "    \
 	  "requests hurt, share of its CPU, process, method; tabs between them. What "        \
@@ -57,6 +68,9 @@ struct format {
 #define FORMAT_TEXT(name, what, ...) name ": " what ". "
 static const struct format formats[] = {FORMATS(FORMAT_ROW)};
 static const char *const format_names[] = {FORMATS(FORMAT_NAME) NULL};
+#define TABLE_NAME(name, what) #name,
+#define TABLE_TEXT(name, what) #name ": " what ". "
+static const char *const table_names[] = {EXPORT_TABLES(TABLE_NAME) NULL};
 
 struct arguments {
 	struct export_options options;
@@ -69,6 +83,16 @@ struct arguments {
 
 #define IN(field) OPTION_IN(struct arguments, field)
 
+static int take_table(void *at, const struct command_option *option, const char *value)
+{
+	unsigned int place = 0;
+	int rc = option_word(&place, option, value);
+
+	if (!rc)
+		*(const char **)at = table_names[place];
+	return rc;
+}
+
 static const struct command_option rows[] = {
 	OPTION(0, "format", "FORMAT", FORMATS(FORMAT_TEXT), option_word, .words = format_names,
 	       IN(format)),
@@ -80,6 +104,9 @@ static const struct command_option rows[] = {
 	       "waited for its CPU at that instant, so that the widest frames are those that "
 	       "others waited for; or blocked: milliseconds of threads in waits, where they waited",
 	       option_word, OPTION_WORDS("samples", "waiters", "blocked"), IN(weight)),
+	OPTION(0, "table", "TABLE",
+	       "of json, ndjson and csv that table alone. " EXPORT_TABLES(TABLE_TEXT), take_table,
+	       .words = table_names, IN(options.table)),
 	OPTION(0, "idle", NULL, "with --weight blocked idle waits, too", option_true,
 	       IN(options.idle)),
 	OPTION(0, "by", "workload",
@@ -127,6 +154,18 @@ static int check_waiters(const struct model *m, const uint32_t *rows, size_t cnt
 	return EXIT_OK;
 }
 
+/* A table is asked for of the formats that have any. */
+static int check_table(const struct arguments *a)
+{
+	const struct format *format = &formats[a->format];
+
+	if (!a->options.table || format->write == json_write || format->write == ndjson_write ||
+	    format->write == csv_write)
+		return EXIT_OK;
+	log_error("--table %s: only with --format json, ndjson or csv", a->options.table);
+	return command_usage("export");
+}
+
 /* Whether the weight is known and the format has one. */
 static int check_weight(const struct arguments *a, const struct model *m)
 {
@@ -150,6 +189,8 @@ static int run(int argc, char **argv)
 	struct result *result;
 	int rc = options_parse(&export_command, argc, argv, &a);
 
+	if (!rc)
+		rc = check_table(&a);
 	if (!rc)
 		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found,
 				    &a.options.processes_cnt);
@@ -179,6 +220,8 @@ const struct command export_command = {
 	.groups_cnt = OPTION_COUNT(groups),
 	.operand = COMPLETE_FILE,
 	.examples = "  hotrun export --format folded slow.hotrun > slow.folded\n"
+		    "  hotrun export --format pprof slow.hotrun -o slow.pb.gz\n"
+		    "  hotrun export --format csv --table methods | head\n"
 		    "  hotrun export --worst 5s --weight waiters -o harm.folded\n"
 		    "  hotrun export --weight blocked -p Shop.Api -o waits.folded\n"
 		    "  hotrun export --raw-names | grep -c __Canon\n",

@@ -208,8 +208,8 @@ static void put_markers(struct firefox *w, uint32_t process, bool any)
 }
 
 /*
- * The CPU time of the first sample of a thread is not read, since nothing is known of the time before
- * it: so one without a stack and without weight stands at the start.
+ * The CPU time of the first sample of a thread is not read, since nothing is known of the time
+ * before it: so one without a stack and without weight stands at the start.
  */
 static void put_samples(struct firefox *w, const struct sampled_thread *thread)
 {

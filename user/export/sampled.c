@@ -2,11 +2,13 @@
 #include "export/sampled.h"
 
 #include <errno.h>
+#include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compare.h"
 #include "base/grow.h"
+#include "bpf/events.h"
 #include "judge/blocked.h"
 #include "model/harm.h"
 #include "model/paths.h"
@@ -111,7 +113,11 @@ static int add_row(struct builder *b, const struct paths *p, const uint64_t *val
 	if (err)
 		return err;
 	s->rows[s->rows_cnt] = (struct sampled_row){
-		.time_ns = sample->time_ns, .thread = p->thread, .node = node, .cpu = sample->cpu};
+		.time_ns = sample->time_ns,
+		.thread = p->thread,
+		.node = node,
+		.cpu = sample->cpu,
+		.waiters_unknown = b->blocked || sample->waiters == WAITERS_UNKNOWN};
 	memcpy(s->rows[s->rows_cnt++].values, values, EXPORT_WEIGHTS * sizeof(*values));
 	return 0;
 }

@@ -21,7 +21,8 @@ struct sampled_row {
 	uint64_t values[EXPORT_WEIGHTS];
 	uint32_t thread; /* row */
 	uint32_t node;	 /* of forest */
-	uint32_t cpu;
+	uint16_t cpu;
+	bool waiters_unknown; /* of EXPORT_WAITERS: nobody knows */
 };
 
 struct sampled {

@@ -2,9 +2,9 @@
 #ifndef HOTRUN_EXPORT_TIMELINE_H
 #define HOTRUN_EXPORT_TIMELINE_H
 /*
- * What happened beside the samples, slice by slice: the host's figures, and spans of slices in which
- * a process was hurt or contended, answered requests slowly, or was stopped by its CPU limit. For
- * the formats that have counters and markers. Pure; no threads.
+ * What happened beside the samples, slice by slice: the host's figures, and spans of slices in
+ * which a process was hurt or contended, answered requests slowly, or was stopped by its CPU limit.
+ * For the formats that have counters and markers. Pure; no threads.
  */
 #include "export/options.h"
 #include "judge/judgement.h"

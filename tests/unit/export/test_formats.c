@@ -7,11 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/csv.h"
 #include "export/firefox.h"
 #include "export/folded.h"
+#include "export/json.h"
+#include "export/ndjson.h"
 #include "export/perf_script.h"
 #include "export/pprof.h"
 #include "export/speedscope.h"
+#include "export/svg.h"
 #include "export/trunks.h"
 #include "export_models.h"
 
@@ -22,9 +26,11 @@ static const struct format {
 	export_write write;
 	enum form form;
 } formats[] = {
-	{"firefox", firefox_write, FORM_JSON},	       {"folded", folded_write, FORM_TEXT},
-	{"perf-script", perf_script_write, FORM_TEXT}, {"pprof", pprof_write, FORM_BYTES},
-	{"speedscope", speedscope_write, FORM_JSON},   {"trunks", trunks_write, FORM_TEXT},
+	{"csv", csv_write, FORM_TEXT},	     {"firefox", firefox_write, FORM_JSON},
+	{"folded", folded_write, FORM_TEXT}, {"json", json_write, FORM_JSON},
+	{"ndjson", ndjson_write, FORM_TEXT}, {"perf-script", perf_script_write, FORM_TEXT},
+	{"pprof", pprof_write, FORM_BYTES},  {"speedscope", speedscope_write, FORM_JSON},
+	{"svg", svg_write, FORM_TEXT},	     {"trunks", trunks_write, FORM_TEXT},
 };
 #define FORMATS_CNT (sizeof(formats) / sizeof(*formats))
 
