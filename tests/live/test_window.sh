@@ -117,6 +117,25 @@ for wrong in "2:FROM..TO:$capture@soon..later" "2:is not before:$capture@5..3" "
 	says "diff $words: says why" "$T/err" "$text"
 done
 
+# --- questions ---
+# asks QUESTION OPTION...: the first value of the answer
+asks() { "$HOTRUN" query --format csv "${@:2}" "$1" | sed -n 2p | tr -d '"'; }
+ours="SELECT sum(samples) FROM stacks WHERE process = 'windowload'"
+is "SQL counts all its samples" "$(asks "$ours" "$capture")" "$truth"
+is "and those of a span" "$(asks "$ours" --to "$(seconds "$began" -1.2)" "$capture")" ""
+is "stacks for flame graphs" "$("$HOTRUN" query --folded "$capture" "SELECT stack, samples FROM stacks WHERE process = 'windowload'" |
+	awk '{ n += $NF } END { print n }')" "$truth"
+mkdir "$T/folder"
+cp "$capture" "$T/folder/a.hotrun"
+cp "$capture" "$T/folder/b.hotrun"
+head -c 5000 "$capture" >"$T/folder/cut.hotrun"
+is "a folder is one database" "$(asks "SELECT count(DISTINCT capture) || ' ' || sum(samples) FROM host" "$T/folder" 2>"$T/err")" \
+	"2 $((2 * $(asks "SELECT samples FROM host" "$capture")))"
+says "and says what it left out" "$T/err" "1 of 3 captures could not be read"
+"$HOTRUN" query "$capture" "DELETE FROM host" >"$T/out" 2>"$T/err"
+is "it only reads: exit code" $? 2
+says "it only reads" "$T/err" "it may read, and nothing else"
+
 # --- what cannot be ---
 # refused CODE TEXT OPTION...
 refused() {
