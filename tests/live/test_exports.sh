@@ -8,7 +8,8 @@
 need_tool go golang-go
 need_tool node nodejs
 need_tool chromium chromium
-npm=$BUILD/npm/node_modules
+need_tool dotnet "none: a .NET 10 SDK"
+npm=$BUILD/readers/node_modules
 [ -d "$npm/speedscope" ] || skip "needs speedscope of npm (make deps-test)"
 capture=${1:-$BUILD/live/aspnet.hotrun}
 if [ ! -e "$capture" ]; then
@@ -112,6 +113,13 @@ is "perf-script: CPU time, ns" \
 	"$(awk '/ cpu-clock: $/ { n += $(NF - 1) } END { printf "%.0f", n }' "$T/perf-script")" "$cpu_ns"
 speedscope_reads "$T/perf-script"
 is "speedscope reads perf-script: threads" "$profiles" "$threads"
+cp "$T/perf-script" "$T/perf.data.txt"
+read -r read_samples read_threads read_depth < <(dotnet "$BUILD/readers/perf_script/PerfScriptReader.dll" "$T/perf.data.txt")
+# What a sample weighs there is the time to the next one of its CPU, which the last one does not have.
+set -- $(sql "$capture" 'SELECT count(*), count(DISTINCT cpu) FROM sample')
+is "PerfView's parser reads perf-script: samples" "$read_samples" $(($1 - $2))
+within "threads" "$read_threads" $((threads - $2)) "$threads"
+within "frames of the deepest stack" "$read_depth" 5 4200
 export_as part --format perf-script --from 1 --to 2 -p "$process" --just-my-code
 is "perf-script: a part in time of one process" \
 	"$(awk '/ cpu-clock: $/ { n += $(NF - 1) } END { printf "%.0f", n }' "$T/part")" "$((part * tick))"
