@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hotrun export: the samples in formats of other tools. */
 #include <getopt.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -20,6 +22,7 @@
 #include "export/perf_script.h"
 #include "export/perfetto.h"
 #include "export/pprof.h"
+#include "export/sampled.h"
 #include "export/speedscope.h"
 #include "export/svg.h"
 #include "export/tables.h"
@@ -134,22 +137,11 @@ static const struct option_group groups[] = {
 	OPTION_SHARED(time_window_options, struct arguments, window),
 };
 
-static void add_harm(struct harm *sum, const struct harm *by)
-{
-	sum->samples += by->samples;
-	sum->unknown += by->unknown;
-	sum->waiters += by->waiters;
-}
-
 /* Says where the weight is not known, or nobody waited. */
-static int check_waiters(const struct model *m, const uint32_t *rows, size_t cnt)
+static int check_waiters(const struct model *m, const struct export_options *options)
 {
-	struct harm sum = {0}, one;
+	struct harm sum = harm_sum_of(m, options->wanted);
 
-	for (size_t i = 0; i < (cnt ? cnt : 1); i++) {
-		one = harm_sum(m, cnt ? rows[i] : MODEL_NONE);
-		add_harm(&sum, &one);
-	}
 	if (sum.samples && sum.unknown == sum.samples) {
 		log_error("--weight waiters: no sample of this capture tells who waited: %s",
 			  model_off_text(OFF_QUEUES));
@@ -192,24 +184,47 @@ static int check_weight(const struct arguments *a, const struct model *m)
 		return command_usage("export");
 	}
 	if (a->weight == EXPORT_WAITERS)
-		return check_waiters(m, a->options.processes, a->options.processes_cnt);
+		return check_waiters(m, &a->options);
 	return a->weight == EXPORT_BLOCKED ? blocked_check(m) : EXIT_OK;
+}
+
+/* Those rows alone; cnt 0 = all. */
+static int want(struct export_options *options, struct model *m, const uint32_t *rows, size_t cnt,
+		uint8_t **ret_wanted)
+{
+	uint8_t *wanted;
+
+	if (!cnt)
+		return EXIT_OK;
+	wanted = calloc(m->processes_cnt + 1, sizeof(*wanted));
+	if (!wanted) {
+		log_error("%s", strerror(ENOMEM));
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < cnt; i++)
+		wanted[rows[i]] = 1;
+	*ret_wanted = wanted;
+	options->wanted = wanted;
+	options->subject = sampled_process(m, rows[0]);
+	return EXIT_OK;
 }
 
 static int run(int argc, char **argv)
 {
 	struct arguments a = {0};
 	_cleanup_free_ uint32_t *found = NULL;
+	_cleanup_free_ uint8_t *wanted = NULL;
 	struct model *m = NULL;
 	struct result *result;
+	size_t cnt;
 	int rc = options_parse(&export_command, argc, argv, &a);
 
 	if (!rc)
 		rc = check_format(&a);
 	if (!rc)
-		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found,
-				    &a.options.processes_cnt);
-	a.options.processes = found;
+		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
+	if (!rc)
+		rc = want(&a.options, m, found, cnt, &wanted);
 	a.options.addresses = a.frames.addresses;
 	a.options.weight = a.weight;
 	if (!rc)
