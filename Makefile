@@ -136,7 +136,7 @@ deps:
 	@tests/support/install.sh $(PKG_BUILD)
 deps-test:
 	@tests/support/install.sh $(PKG_TEST)
-	@BUILD=$(BUILD) tests/support/npm.sh $(NPM_TEST)
+	@BUILD=$(BUILD) tests/support/readers.sh $(NPM_TEST)
 deps-guest:
 	@tests/support/install.sh $(PKG_GUEST)
 deps-bench:

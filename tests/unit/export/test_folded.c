@@ -87,10 +87,16 @@ Test(folded, replicas_are_merged_by_their_workload)
 
 Test(folded, one_process_only)
 {
-	expect_folded(
-		two_of_a_name(),
-		(struct export_options){.processes = (const uint32_t[]){1}, .processes_cnt = 1},
-		"app;main 3\n");
+	expect_folded(two_of_a_name(),
+		      (struct export_options){.wanted = (const uint8_t[]){0, 1, 0}},
+		      "app;main 3\n");
+}
+
+Test(folded, several_processes_are_one_result)
+{
+	expect_folded(two_of_a_name(),
+		      (struct export_options){.wanted = (const uint8_t[]){1, 1, 0}},
+		      "app;main 5\n");
 }
 
 Test(folded, unnamed_addresses_are_one_frame_unless_asked)
