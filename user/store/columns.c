@@ -442,6 +442,20 @@ static const struct column stand_columns[] = {
 	CN(model_stand, U64, at.user_stack, "user_stack", "stack.key, 0 = none"),
 };
 
+static const struct column waker_columns[] = {
+	C(model_waker, U32, slice, ""),
+	C(model_waker, U32, woken, "thread"),
+	CN(model_waker, U32, at.thread, "thread",
+	   "that ran on the CPU which woke it; of an idle one: woken"),
+	CN(model_waker, NS, at.time_ns, "time_ns", ""),
+	C(model_waker, SUM, blocked_ns, "that the wait stood for, of all slices"),
+	C(model_waker, BOOL, idle, "1 = that CPU was idle: an interrupt did it"),
+	CN(model_waker, U64, at.kernel_stack, "kernel_stack", "stack.key, 0 = none"),
+	CN(model_waker, U64, at.user_stack, "user_stack", "stack.key, 0 = none"),
+	C(model_waker, U64, wait_kernel, "as stand.kernel_stack of the wait"),
+	C(model_waker, U64, wait_user, "as stand.user_stack of the wait"),
+};
+
 #define QUEUE(n, what, named) CN(model_cpu, SUM, queue[n], "queue_" named, what, LATER(OFF_QUEUES))
 static const struct column cpu_columns[] = {
 	C(model_cpu, U32, slice, ""),
@@ -582,6 +596,10 @@ const struct table_layout store_tables[TABLE_CNT] = {
 			  "slice. Threads are looked at some times a second, at random moments; "
 			  "some stand for others.",
 			  OF_SLICE(stands), LATER(OFF_STANDS)),
+	[TABLE_WAKER] = T(waker,
+			  "Who ended waits that stand tells of (record --wakers): a row a wakeup. "
+			  "Not all were kept.",
+			  OF_SLICE(wakers), LATER(OFF_NO_FIGURE)),
 	[TABLE_CPU] =
 		T(cpu, "Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.",
 		  OF_SLICE(cpus)),

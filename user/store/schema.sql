@@ -417,6 +417,21 @@ CREATE TABLE stand (
 	user_stack INTEGER NOT NULL      -- stack.key, 0 = none
 );
 
+-- Who ended waits that stand tells of (record --wakers): a row a wakeup. Not all were kept. Later.
+CREATE TABLE waker (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	woken INTEGER NOT NULL,          -- thread
+	thread INTEGER NOT NULL,         -- that ran on the CPU which woke it; of an idle one: woken
+	time_ns INTEGER NOT NULL,
+	blocked_ns INTEGER NOT NULL,     -- that the wait stood for, of all slices
+	idle INTEGER NOT NULL,           -- 1 = that CPU was idle: an interrupt did it
+	kernel_stack INTEGER NOT NULL,   -- stack.key, 0 = none
+	user_stack INTEGER NOT NULL,     -- stack.key, 0 = none
+	wait_kernel INTEGER NOT NULL,    -- as stand.kernel_stack of the wait
+	wait_user INTEGER NOT NULL       -- as stand.user_stack of the wait
+);
+
 -- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.
 CREATE TABLE cpu (
 	id INTEGER PRIMARY KEY,
