@@ -217,6 +217,11 @@ struct event_exec {
 	0x100 /* of a look: it has not run since an earlier one, whose record
 				   * tells the rest */
 
+#define STAND_MONITOR 0x200 /* monitor is told */
+
+/* Processes in which monitors are looked for: keys of the map `stand_monitors`. */
+#define STAND_MONITORS_MAX 1024
+
 /* Where one thread stands; bytes of its user stack follow, from sp on. */
 struct event_stand {
 	struct event_header header;
@@ -239,6 +244,10 @@ struct event_stand {
 	__u32 ns_tid; /* as its own namespace sees it */
 	char comm[TASK_COMM_BYTES];
 	__u32 lock[4];
+	/* Who holds the monitor of a .NET runtime that it seems to wait for, as its own namespace
+	 * sees that thread. Whether it does wait for one its frames tell. */
+	__u32 monitor;
+	__u32 pad2;
 	__u64 kernel[STAND_KERNEL_FRAMES]; /* leaf first; kernel_cnt of them */
 };
 
@@ -686,7 +695,7 @@ _Static_assert(sizeof(struct event_stack) == 40, "event_stack");
 _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
-_Static_assert(sizeof(struct event_stand) == 544, "event_stand");
+_Static_assert(sizeof(struct event_stand) == 552, "event_stand");
 _Static_assert(sizeof(struct event_counts) == 96, "event_counts");
 _Static_assert(sizeof(struct event_waker) == 96, "event_waker");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");

@@ -1659,6 +1659,17 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 		wait_names_tables(c->feed, m, c->names, processes, cnt, end_ns);
 }
 
+/* Those that have ended leave their places to others as long as there is room. */
+static void look_for_monitors(struct collector *c)
+{
+	const struct model *m = c->model;
+
+	for (uint32_t i = 0; i < m->processes_cnt; i++)
+		if (m->processes[i].flags & PROCESS_DOTNET && !m->processes[i].exit_ns &&
+		    session_look_for_monitors(c->session, m->processes[i].tgid))
+			break;
+}
+
 /* One pass of the kernel over these processes, more than can be chosen: over all. */
 static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *processes, size_t cnt,
 			    struct stands *to)
@@ -1670,6 +1681,7 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 
 	if (!pass)
 		return -ENOMEM;
+	look_for_monitors(c);
 	stands_clear(to);
 	pass->taker.model = c->model;
 	pass->taker.ingest = c->ingest;

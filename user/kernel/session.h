@@ -176,6 +176,9 @@ const char *session_unwind_why(const struct session *s);
  */
 int session_open_stands(struct session *s, const struct stand_look *look, const uint32_t *tgids,
 			size_t tgid_cnt);
+/* In passes over all threads from now on, who holds a monitor is looked for in that process, which
+ * runs .NET. 0 or negative errno. */
+int session_look_for_monitors(struct session *s, uint32_t tgid);
 typedef void (*stands_take_fn)(void *ctx, const struct event_stand *stand, const uint8_t *stack);
 /* Whole records at the begin of what was read, borrowed until take returns, each aligned as bytes
  * is. Returns the bytes that they are, or -EPROTO. */

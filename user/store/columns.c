@@ -420,10 +420,15 @@ static const struct column past_columns[] = {
 };
 
 static const struct column_word stand_words[] = {
-	{STAND_KERNEL_THREAD, "kernel thread"},	   {STAND_RUNS, "it was on a CPU"},
-	{STAND_MOVED, "it ran while it was read"}, {STAND_UNREADABLE, "user stack not readable"},
-	{STAND_COMPAT, "a 32-bit task"},	   {STAND_NO_USER, "no user registers"},
-	{STAND_DEEP, "deeper than is read"},	   {STAND_LOCK, "waits for a futex"},
+	{STAND_KERNEL_THREAD, "kernel thread"},
+	{STAND_RUNS, "it was on a CPU"},
+	{STAND_MOVED, "it ran while it was read"},
+	{STAND_UNREADABLE, "user stack not readable"},
+	{STAND_COMPAT, "a 32-bit task"},
+	{STAND_NO_USER, "no user registers"},
+	{STAND_DEEP, "deeper than is read"},
+	{STAND_LOCK, "waits for a futex"},
+	{STAND_MONITOR, "holder is of a monitor of .NET"},
 };
 static const struct column stand_columns[] = {
 	C(model_stand, U32, slice, ""),
@@ -436,7 +441,8 @@ static const struct column stand_columns[] = {
 	C(model_stand, LETTER, state, "a letter as in /proc/PID/stat"),
 	C(model_stand, U32, flags, "", SUM_OF(stand_words)),
 	C(model_stand, U64, call, "number of the system call that it was in, -1 = none"),
-	C(model_stand, U32, holder, "tid of who held the mutex it waited for, 0 = not known"),
+	C(model_stand, U32, holder,
+	  "tid of who held the mutex or monitor it waited for, 0 = not known"),
 	C(model_stand, BOOL, sampled, "1 = it ran: its stack is that of its last sample"),
 	CN(model_stand, U64, at.kernel_stack, "kernel_stack", "stack.key, 0 = none"),
 	CN(model_stand, U64, at.user_stack, "user_stack", "stack.key, 0 = none"),

@@ -409,9 +409,11 @@ CREATE TABLE stand (
 	flags INTEGER NOT NULL,          -- a sum of 1 kernel thread, 2 it was on a CPU, 4 it ran
 	                                 -- while it was read, 8 user stack not readable, 16 a
 	                                 -- 32-bit task, 32 no user registers, 64 deeper than is
-	                                 -- read, 128 waits for a futex
+	                                 -- read, 128 waits for a futex, 512 holder is of a monitor
+	                                 -- of .NET
 	call INTEGER NOT NULL,           -- number of the system call that it was in, -1 = none
-	holder INTEGER NOT NULL,         -- tid of who held the mutex it waited for, 0 = not known
+	holder INTEGER NOT NULL,         -- tid of who held the mutex or monitor it waited for, 0 =
+	                                 -- not known
 	sampled INTEGER NOT NULL,        -- 1 = it ran: its stack is that of its last sample
 	kernel_stack INTEGER NOT NULL,   -- stack.key, 0 = none
 	user_stack INTEGER NOT NULL      -- stack.key, 0 = none
