@@ -72,6 +72,11 @@ is "threads of a semaphore" "$(group "$T/net.json" "$net" Shop.Pay.Gate.Enter)" 
 is "of the deadlock, one side" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Debit)" 1
 is "and the other" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Credit)" 1
 is "both wait for the second lock" "$(group "$T/net.json" "$net" System.Threading.Monitor.Enter wait)" lock
+is "which the other holds" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Debit holder_tid)" \
+	"$(group "$T/net.json" "$net" Shop.Pay.Ledger.Credit tids | tr -d '[]')"
+is "and the other way round" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Credit holder_tid)" \
+	"$(group "$T/net.json" "$net" Shop.Pay.Ledger.Debit tids | tr -d '[]')"
+is "who waits for no monitor is held by nobody" "$(group "$T/net.json" "$net" Shop.Pay.Gate.Enter holder_tid)" None
 within "since when, s" "$(group "$T/net.json" "$net" Shop.Pay.Client.Get age_least_ns | awk '{ print $1 / 1e9 }')" 1.9 60
 standing "$net" >"$T/after"
 # The runtime's own threads wake up by themselves now and then.

@@ -42,6 +42,7 @@
 #define VISITS_THREADS_MOST 3000u
 /* Processes whose names are looked up first, and at all. */
 #define NAMED_FIRST 12u
+#define TOLD_FIRST  3u /* without a name of these the first lines wait */
 #define NAMED_MOST  200u
 /* A thread that ran for less is not worth a visit. */
 #define VISIT_LEAST_NS 1000000ull
@@ -757,15 +758,59 @@ static void name_stands(struct snapshot_looks *l, uint64_t end_ns)
 	names_tail(l->names, l->model, l->tailed_ns);
 }
 
-int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns)
+/* Whether it is known of the leaf of that user stack what it is called, or why it has no name. */
+static bool is_told(const struct snapshot_looks *l, const struct model_sample *at)
 {
-	uint64_t now_ns = clock_now_ns();
+	const struct model *m = l->model;
+	uint32_t row = at->user_stack ? model_stack_find(m, at->user_stack) : MODEL_NONE;
+
+	return row != MODEL_NONE && m->stacks[row].frame_cnt &&
+	       model_location_find(m, m->threads[at->thread].process,
+				   model_stack_address(m, &m->stacks[row], 0),
+				   at->time_ns) != MODEL_NONE;
+}
+
+/* Of a process, whether any stack of its user code is told; also where it has none. */
+static bool process_is_told(const struct snapshot_looks *l, uint32_t process)
+{
+	const struct stands *stands = &l->snapshot.stands;
+	bool has = false;
+
+	for (size_t i = 0; i < stands->cnt; i++) {
+		const struct model_sample *at = &stands->rows[i].at;
+
+		if (l->model->threads[at->thread].process != process)
+			continue;
+		has |= at->user_stack != 0;
+		if (is_told(l, at))
+			return true;
+	}
+	return !has;
+}
+
+static bool first_are_told(const struct snapshot_looks *l)
+{
+	for (size_t i = 0; i < l->order_cnt && i < TOLD_FIRST; i++)
+		if (!process_is_told(l, l->order[i]))
+			return false;
+	return true;
+}
+
+int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns, uint64_t most_ns)
+{
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns;
 	int err = take_stands(l, false);
 
 	if (err)
 		return err;
 	read_facts(l, NAMED_FIRST, now_ns + ns / 2);
-	name_stands(l, now_ns + ns);
+	name_stands(l, end_ns);
+	while (!first_are_told(l) && !is_over(l, now_ns + most_ns)) {
+		wait_names_moment(l->names);
+		end_ns += ns / 4;
+		read_facts(l, TOLD_FIRST, end_ns);
+		name_stands(l, end_ns);
+	}
 	return 0;
 }
 

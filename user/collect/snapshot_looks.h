@@ -42,9 +42,11 @@ int snapshot_looks_begin(struct snapshot_looks *l);
 /* Another look, so long after the last one, and who stands where then. */
 int snapshot_looks_take(struct snapshot_looks *l, uint64_t interval_ns);
 
-/* Names what is at hand at once, of those who did most, for so long at the most: stacks are walked
- * along frame pointers, the kernel's are left out. */
-int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns);
+/* Names what is at hand at once, of those who did most, for so long at the most, but until most_ns
+ * where nothing is told yet of those who did most of all: on a host that reads its files for the
+ * first time that takes longer. Stacks are walked along frame pointers, the kernel's are left out.
+ */
+int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns, uint64_t most_ns);
 /* All of them, with tables and the kernel's frames. What has no name by then has none. */
 int snapshot_looks_name_all(struct snapshot_looks *l, uint64_t ns);
 

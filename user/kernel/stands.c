@@ -63,6 +63,15 @@ int session_set_look_share(struct session *s, uint32_t tgid, const struct look_s
 	return bpf_map__update_elem(map, &tgid, sizeof(tgid), share, sizeof(*share), BPF_ANY);
 }
 
+int session_look_for_monitors(struct session *s, uint32_t tgid)
+{
+	uint8_t one = 1;
+
+	return s->stands ? bpf_map__update_elem(s->bpf->maps.stand_monitors, &tgid, sizeof(tgid),
+						&one, sizeof(one), BPF_ANY)
+			 : -ENOTSUP;
+}
+
 void session_clear_look_shares(struct session *s)
 {
 	struct bpf_map *map = s->bpf->maps.look_shares;
