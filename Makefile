@@ -82,7 +82,7 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
 	libjson-c-dev libiberty-dev zlib1g-dev liblzma-dev libncurses-dev \
 	libmicrohttpd-dev
-PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
+PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium nodejs strace \
 	sqlite3 wrk python3 python3-jsonschema python3-yaml systemd util-linux procps bpftrace tmux \
 	xz-utils libcap2-bin musl-tools git openssl podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
@@ -90,7 +90,7 @@ PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
 .DELETE_ON_ERROR:
 .PHONY: all static image install uninstall run test unit bpf-tests live bench soak verdicts guests fuzz fuzz-short \
-	check check-layers check-format check-schema format deps deps-test deps-bench deps-guest clean help workloads
+	check check-layers check-format check-schema check-page format deps deps-test deps-bench deps-guest clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
 
@@ -108,7 +108,7 @@ help:
 	@echo 'make guests       kernels 5.10, 6.1, 6.12 in emulated machines (downloads 90 MB)'
 	@echo 'make verdicts     verdicts on programs whose state is known: the confusion matrix, 10 minutes'
 	@echo 'make soak         long run under churn'
-	@echo 'make check-layers | check-format | check-schema | format'
+	@echo 'make check-layers | check-format | check-schema | check-page | format'
 	@echo 'make clean        remove $(BUILD)'
 	@echo 'V=1 shows the commands; CC, CLANG, BPFTOOL, CFLAGS can be set'
 
@@ -332,7 +332,7 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 
 workloads: $(WORKLOADS)
 # Unit tests compute while those of the BPF programs wait.
-check: check-format check-layers check-schema
+check: check-format check-layers check-schema check-page
 	@$(MAKE) $(UNIT_TESTS) $(BPF_TESTS) workloads
 	@$(MAKE) -j2 -Otarget unit bpf-tests
 unit: $(UNIT_TESTS)
@@ -360,6 +360,10 @@ soak: all workloads
 
 check-layers:
 	@tests/support/check_layers.sh
+# The modules of the flame graph page, without a browser.
+check-page:
+	@command -v node >/dev/null || { echo "node: not found; install the Debian package nodejs (or: make deps-test)" >&2; exit 1; }
+	@node --test tests/page/ >$(BUILD)/page-test.log 2>&1 || { cat $(BUILD)/page-test.log; exit 1; }
 check-schema:
 	@tests/support/check_schema.py tests/golden/*.json
 check-format:

@@ -86,6 +86,15 @@ within "weighted by those that waited, the load is most of it, per cent" \
 check "a page of the worst" "$HOTRUN" flame --worst 2s -o "$T/worst.html" "$capture"
 check "it is a page" grep -q '<html' "$T/worst.html"
 
+# --- a span chosen in a page has the samples of the same window ---
+"$HOTRUN" flame -o "$T/page.html" "$capture" 2>"$T/err" || fail "flame: $(cat "$T/err")"
+for span in "0 3" "2.5 2.6" "$from $to"; do
+	set -- $span
+	"$HOTRUN" export --from "$1" --to "$2" "$capture" >"$T/folded" 2>"$T/err" || fail "export $span: $(cat "$T/err")"
+	is "the page's samples from $1 to $2" "$(tests/support/page_block.py "$T/page.html" sum "$1" "$2")" \
+		"$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")"
+done
+
 # --- what cannot be ---
 # refused CODE TEXT OPTION...
 refused() {

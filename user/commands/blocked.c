@@ -7,14 +7,20 @@
 #include "commands/command.h"
 #include "judge/blocked.h"
 
+int blocked_known(const struct model *m)
+{
+	if (!(model_off(m) & OFF_STANDS))
+		return EXIT_OK;
+	log_error("blocked time n/a: %s", model_off_text(OFF_STANDS));
+	return EXIT_FAILED;
+}
+
 int blocked_take(struct model *m, bool idle)
 {
 	int err;
 
-	if (model_off(m) & OFF_STANDS) {
-		log_error("blocked time n/a: %s", model_off_text(OFF_STANDS));
+	if (blocked_known(m))
 		return EXIT_FAILED;
-	}
 	err = blocked_as_samples(m, idle);
 	if (err) {
 		log_error("%s", strerror(-err));

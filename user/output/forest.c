@@ -99,6 +99,7 @@ int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_
 		err = 0;
 	}
 	f->nodes[at].self += weight;
+	f->last = at;
 	return err;
 }
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+'use strict';
+
+/* One method between those that call it, above, and those that it calls, below. */
+const Sandwich = (() => {
+	function half(capture, name, actions, s) {
+		const scroller = Dom.byId('sandwich-' + name), canvas = scroller.querySelector('canvas');
+		const graph = Graph.create(scroller, scroller.querySelector('.extent'), canvas, capture);
+		const pointed = (e) => {
+			const r = scroller.getBoundingClientRect();
+
+			return Graph.at(graph, e.clientX - r.left, e.clientY - r.top);
+		};
+
+		Graph.readTheme(graph);
+		scroller.addEventListener('pointermove', (e) => {
+			const node = pointed(e), tip = Dom.byId('tip');
+
+			if (node !== graph.hover) {
+				graph.hover = node;
+				scroller.classList.toggle('pointing', node >= 0);
+				Graph.schedule(graph);
+				if (node >= 0)
+					Details.fillTip(tip, Object.assign({}, s.shown, {tree: graph.tree, seen: null}), node);
+			}
+			if (node >= 0)
+				Details.placeTip(tip, e.clientX, e.clientY);
+			else
+				tip.hidden = true;
+		});
+		scroller.addEventListener('pointerleave', () => {
+			graph.hover = -1;
+			Dom.byId('tip').hidden = true;
+			Graph.schedule(graph);
+		});
+		scroller.addEventListener('click', (e) => take(graph, pointed(e), actions));
+		scroller.addEventListener('contextmenu', (e) => {
+			const node = pointed(e);
+
+			if (node >= 0) {
+				e.preventDefault();
+				actions.menu(-1, graph.tree.symbol[node], e.clientX, e.clientY);
+			}
+		});
+		scroller.addEventListener('keydown', (e) => onKey(graph, e, actions));
+		scroller.addEventListener('scroll', () => Graph.schedule(graph));
+		new ResizeObserver(() => Graph.resize(graph)).observe(scroller);
+		return graph;
+	}
+
+	function take(graph, node, actions) {
+		if (node >= 0 && Capture.isCode(graph.capture.symbols[graph.tree.symbol[node]]))
+			actions.sandwich(graph.tree.symbol[node]);
+	}
+
+	function onKey(graph, e, actions) {
+		const up = graph.rootBelow ? 'callee' : 'caller', down = graph.rootBelow ? 'caller' : 'callee';
+		const to = {ArrowUp: up, ArrowDown: down, ArrowLeft: 'left', ArrowRight: 'right'}[e.key];
+
+		if (to) {
+			graph.focus = graph.focus < 0 ? 0 : Graph.neighbour(graph, graph.focus, to);
+			Graph.reveal(graph, graph.focus);
+			Graph.schedule(graph);
+			actions.say(graph, graph.focus);
+		} else if (e.key === 'Enter' && graph.focus >= 0) {
+			take(graph, graph.focus, actions);
+		} else {
+			return;
+		}
+		e.preventDefault();
+		e.stopPropagation();
+	}
+
+	function create(capture, actions) {
+		const s = {shown: null, method: null};
+
+		s.callers = half(capture, 'callers', actions, s);
+		s.callees = half(capture, 'callees', actions, s);
+		return s;
+	}
+
+	/* method: row of a symbol, or null where there is none. */
+	function show(s, shown, method) {
+		const symbol = method === null ? null : shown.capture.symbols[method];
+		const least = shown.tree.total[0] / 4000; /* narrower than is seen */
+		/* Roles are known of nodes of the whole tree alone. */
+		const colours = shown.colours.by === 'role'
+			? Object.assign({}, shown.colours, {by: 'kind', hues: null}) : shown.colours;
+		const found = symbol ? Tree.occurrences(shown.tree, method) : [];
+		const total = found.reduce((n, i) => n + shown.tree.total[i], 0);
+		const self = shown.tree.symbol.reduce((n, row, i) => row === method ? n + shown.tree.self[i] : n, 0);
+
+		s.shown = shown;
+		s.method = method;
+		Dom.fill(Dom.byId('sandwich-title'), Dom.make('bdi', '', symbol ? symbol.name : 'No method'),
+			Dom.make('span', 'muted', symbol ? ' ' + Format.share(total, shown.tree.total[0]) + ' · ' +
+				Format.weight(total) + ' · self ' + Format.amount(self) : ''));
+		for (const [graph, tree, below] of symbol
+			? [[s.callers, Tree.callers(shown.tree, method, least), true],
+				[s.callees, Tree.callees(shown.tree, method, least), false]] : []) {
+			graph.colours = colours;
+			graph.focus = -1;
+			Graph.resize(graph);
+			Graph.show(graph, tree, 0, below);
+		}
+		s.callers.scroller.scrollTop = s.callers.scroller.scrollHeight;
+	}
+
+	function themeChanged(s) {
+		Graph.readTheme(s.callers);
+		Graph.readTheme(s.callees);
+	}
+
+	return {create, show, themeChanged};
+})();

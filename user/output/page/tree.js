@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+'use strict';
+
+/*
+ * Trees as the views show them: flat arrays in preorder, the heaviest child first; the subtree of
+ * node i is i .. end[i] - 1, node 0 is the root. symbol, parent, depth, total, self; start: sum of
+ * what stands left of it, which is where it is drawn; id: node of the stacks, or -1. Pure.
+ */
+const Tree = (() => {
+	function empty(count) {
+		return {
+			count,
+			symbol: new Uint32Array(count),
+			id: new Int32Array(count).fill(-1),
+			depth: new Uint16Array(count),
+			parent: new Int32Array(count).fill(-1),
+			end: new Uint32Array(count).fill(count),
+			/* Milliseconds of many blocked threads are more than 32 bits have. */
+			total: new Float64Array(count),
+			self: new Float64Array(count),
+			start: new Float64Array(count),
+		};
+	}
+
+	/* Samples by old node to samples by node of folded stacks. */
+	function fold(folded, self) {
+		if (!folded.own)
+			return self;
+		const sums = new Float64Array(folded.stacks.count);
+
+		for (let i = 0; i < self.length; i++)
+			if (self[i] && folded.own[i] >= 0)
+				sums[folded.own[i]] += self[i];
+		return sums;
+	}
+
+	function totals(stacks, self) {
+		const total = Float64Array.from(self);
+
+		for (let i = stacks.count - 1; i > 0; i--)
+			if (total[i])
+				total[stacks.parent[i]] += total[i];
+		return total;
+	}
+
+	/* Children of each node that weigh at least that, one behind the other: those of node i are
+	 * list[first[i]] .. list[first[i + 1] - 1], heaviest first. */
+	function children(stacks, total, least) {
+		const first = new Uint32Array(stacks.count + 2);
+
+		for (let i = 1; i < stacks.count; i++)
+			if (total[i] >= least)
+				first[stacks.parent[i] + 2]++;
+		for (let i = 2; i < first.length; i++)
+			first[i] += first[i - 1];
+		const list = new Uint32Array(first[first.length - 1]);
+
+		for (let i = 1; i < stacks.count; i++)
+			if (total[i] >= least)
+				list[first[stacks.parent[i] + 1]++] = i;
+		for (let i = 0; i < stacks.count; i++)
+			sortRange(list, first[i], first[i + 1], total);
+		return {first, list};
+	}
+
+	function sortRange(list, from, to, total) {
+		if (to - from < 2)
+			return;
+		if (to - from > 24) {
+			list.subarray(from, to).sort((a, b) => total[b] - total[a] || a - b);
+			return;
+		}
+		for (let i = from + 1; i < to; i++) {
+			const node = list[i];
+			let at = i;
+
+			for (; at > from && total[list[at - 1]] < total[node]; at--)
+				list[at] = list[at - 1];
+			list[at] = node;
+		}
+	}
+
+	/* folded: of Folds; self: by its nodes; root: node of the stacks; least: lighter nodes are left
+	 * out, with what is below them. */
+	function build(folded, self, root, least) {
+		const stacks = folded.stacks, total = totals(stacks, self);
+		const {first, list} = children(stacks, total, least > 0 ? least : Number.MIN_VALUE);
+		const tree = empty(1 + countBelow(root, first, list));
+		const ids = tree.id, next = new Uint32Array(tree.count);
+		let count = 0;
+
+		/* next[n]: the child of tree node n that comes next. */
+		const add = (id, parent) => {
+			const n = count++;
+
+			ids[n] = id;
+			tree.symbol[n] = stacks.symbol[id];
+			tree.total[n] = total[id];
+			tree.self[n] = self[id];
+			tree.parent[n] = parent;
+			next[n] = first[id];
+			if (parent >= 0)
+				tree.depth[n] = tree.depth[parent] + 1;
+			return n;
+		};
+
+		for (let n = add(root, -1); n >= 0;) {
+			if (next[n] < first[ids[n] + 1]) {
+				n = add(list[next[n]++], n);
+			} else {
+				tree.end[n] = count;
+				n = tree.parent[n];
+			}
+		}
+		return place(tree);
+	}
+
+	function countBelow(root, first, list) {
+		const open = [root];
+		let count = 0;
+
+		while (open.length) {
+			const id = open.pop();
+
+			for (let i = first[id]; i < first[id + 1]; i++) {
+				open.push(list[i]);
+				count++;
+			}
+		}
+		return count;
+	}
+
+	/* Where each node begins: behind its elder siblings. */
+	function place(tree) {
+		const cursor = new Float64Array(tree.count);
+
+		for (let i = 1; i < tree.count; i++) {
+			const parent = tree.parent[i];
+
+			tree.start[i] = tree.start[parent] + cursor[parent];
+			cursor[parent] += tree.total[i];
+		}
+		return tree;
+	}
+
+	/* By node of the stacks: its node in the tree, -1 = none. */
+	function index(tree, stacks) {
+		const of = new Int32Array(stacks.count).fill(-1);
+
+		for (let i = 0; i < tree.count; i++)
+			of[tree.id[i]] = i;
+		return of;
+	}
+
+	/* Of each node the first and last slot in which it was seen, and how many threads were seen in
+	 * it: {threads, first, last}. */
+	function seen(capture, folded, tree, selection) {
+		const of = index(tree, folded.stacks), {samples, from, to} = selection;
+		const threads = new Uint32Array(tree.count);
+		const first = new Float64Array(tree.count).fill(Infinity);
+		const last = new Float64Array(tree.count).fill(-1);
+		const mark = new Int32Array(tree.count).fill(-1);
+
+		for (const i of byThread(capture, samples, from, to)) {
+			if (!Selection.weigh(selection, i))
+				continue;
+			const id = folded.own ? folded.own[samples.node[i]] : samples.node[i];
+			let n = id < 0 ? -1 : nearest(of, folded.stacks, id);
+
+			if (n < 0)
+				continue;
+			first[n] = Math.min(first[n], samples.slot[i]);
+			last[n] = Math.max(last[n], samples.slot[i]);
+			for (; n >= 0 && mark[n] !== samples.thread[i]; n = tree.parent[n]) {
+				mark[n] = samples.thread[i];
+				threads[n]++;
+			}
+		}
+		for (let n = tree.count - 1; n > 0; n--) {
+			first[tree.parent[n]] = Math.min(first[tree.parent[n]], first[n]);
+			last[tree.parent[n]] = Math.max(last[tree.parent[n]], last[n]);
+		}
+		return {threads, first, last};
+	}
+
+	/* The node in the tree, or of its nearest caller that is; -1: it is not below the root. */
+	function nearest(of, stacks, id) {
+		while (id >= 0 && of[id] < 0)
+			id = stacks.parent[id];
+		return id < 0 ? -1 : of[id];
+	}
+
+	/* Positions from .. to, those of one thread in a row. */
+	function byThread(capture, samples, from, to) {
+		const first = new Uint32Array(capture.threads.count + 1);
+		const list = new Uint32Array(to - from);
+
+		for (let i = from; i < to; i++)
+			first[samples.thread[i] + 1]++;
+		for (let i = 1; i < first.length; i++)
+			first[i] += first[i - 1];
+		for (let i = from; i < to; i++)
+			list[first[samples.thread[i]]++] = i;
+		return list;
+	}
+
+	/* --- merged trees: who calls a method, and what it calls --------------------------------- */
+
+	/* The topmost nodes of a symbol: calls of itself are within these. */
+	function occurrences(tree, symbol) {
+		const nodes = [];
+
+		for (let i = 0; i < tree.count;) {
+			if (tree.symbol[i] === symbol) {
+				nodes.push(i);
+				i = tree.end[i];
+			} else {
+				i++;
+			}
+		}
+		return nodes;
+	}
+
+	/*
+	 * Grows a tree from groups of nodes. root: {symbol, members: [[node, weight]...]};
+	 * step(members) -> Map of symbol -> members of the next level. Groups lighter than least are
+	 * left out; total of a group is the sum of its members.
+	 */
+	function grow(root, step, least) {
+		const rows = [];
+		const visit = (symbol, members, parent, depth) => {
+			const n = rows.length;
+			const total = members.reduce((sum, m) => sum + m[1], 0);
+
+			rows.push({symbol, total, parent, depth, end: 0});
+			if (depth < 4000) {
+				const groups = [...step(members)].map(([s, list]) =>
+					[s, list, list.reduce((sum, m) => sum + m[1], 0)])
+					.filter((g) => g[2] >= least).sort((a, b) => b[2] - a[2] || a[0] - b[0]);
+
+				for (const [s, list] of groups)
+					visit(s, list, n, depth + 1);
+			}
+			rows[n].end = rows.length;
+		};
+
+		visit(root.symbol, root.members, -1, 0);
+		const tree = empty(rows.length);
+
+		rows.forEach((row, i) => {
+			tree.symbol[i] = row.symbol;
+			tree.total[i] = tree.self[i] = row.total;
+			tree.parent[i] = row.parent;
+			tree.depth[i] = row.depth;
+			tree.end[i] = row.end;
+			if (row.parent >= 0)
+				tree.self[row.parent] -= row.total;
+		});
+		return place(tree);
+	}
+
+	function group(pairs) {
+		const groups = new Map();
+
+		for (const [symbol, member] of pairs) {
+			if (!groups.has(symbol))
+				groups.set(symbol, []);
+			groups.get(symbol).push(member);
+		}
+		return groups;
+	}
+
+	/* Who calls it, its callers' callers below. symbol null: from the methods that ran, each by
+	 * its own weight. */
+	function callers(tree, symbol, least) {
+		const step = (members) => group(members.filter(([node]) => tree.parent[node] > 0)
+			.map(([node, weight]) => [tree.symbol[tree.parent[node]], [tree.parent[node], weight]]));
+
+		if (symbol !== null)
+			return grow({symbol, members: occurrences(tree, symbol).map((n) => [n, tree.total[n]])},
+				step, least);
+		const leaves = [];
+
+		for (let i = 1; i < tree.count; i++)
+			if (tree.self[i] > 0)
+				leaves.push([i, tree.self[i]]);
+		/* The root stands for all; its children are the methods themselves. */
+		const methods = group(leaves.map((m) => [tree.symbol[m[0]], m]));
+		let begun = false;
+
+		return grow({symbol: tree.symbol[0], members: leaves}, (members) => {
+			if (begun)
+				return step(members);
+			begun = true;
+			return methods;
+		}, least);
+	}
+
+	/* What it calls. */
+	function callees(tree, symbol, least) {
+		return grow({symbol, members: occurrences(tree, symbol).map((n) => [n, tree.total[n]])},
+			(members) => group(members.flatMap(([node]) => childrenOf(tree, node)
+				.map((n) => [tree.symbol[n], [n, tree.total[n]]]))), least);
+	}
+
+	function childrenOf(tree, node) {
+		const list = [];
+
+		for (let i = node + 1; i < tree.end[node]; i = tree.end[i])
+			list.push(i);
+		return list;
+	}
+
+	/* --- sums -------------------------------------------------------------------------------- */
+
+	/* Self weight below a node by style (kinds, application code apart); 0 = callers only. */
+	function selfBy(tree, root, keyOf) {
+		const sums = new Map();
+
+		for (let i = root; i < tree.end[root]; i++) {
+			if (!tree.self[i])
+				continue;
+			const key = keyOf(tree.symbol[i], i);
+
+			sums.set(key, (sums.get(key) || 0) + tree.self[i]);
+		}
+		return sums;
+	}
+
+	/* The n symbols with most self weight below a node: [{row, samples}]. */
+	function topSelf(capture, tree, root, n) {
+		return [...selfBy(tree, root, (row) => row)]
+			.filter(([row]) => Capture.isCode(capture.symbols[row]))
+			.map(([row, samples]) => ({row, samples}))
+			.sort((a, b) => b.samples - a.samples || a.row - b.row).slice(0, n);
+	}
+
+	/* By symbol: {self, total}, each sample counted once for a method however often it is in its
+	 * stack. */
+	function methods(capture, tree, root) {
+		const sums = new Map(), open = [];
+		const depthOf = new Int32Array(capture.symbols.length).fill(0);
+		const get = (row) => {
+			if (!sums.has(row))
+				sums.set(row, {row, self: 0, total: 0});
+			return sums.get(row);
+		};
+
+		for (let i = root; i < tree.end[root]; i++) {
+			while (open.length && tree.end[open[open.length - 1]] <= i)
+				depthOf[tree.symbol[open.pop()]]--;
+			const row = tree.symbol[i], sum = get(row);
+
+			sum.self += tree.self[i];
+			if (!depthOf[row])
+				sum.total += tree.total[i];
+			depthOf[row]++;
+			open.push(i);
+		}
+		return [...sums.values()].filter((m) => Capture.isCode(capture.symbols[m.row]));
+	}
+
+	/* The node of the process that a node belongs to, or 0 for the root of all. */
+	function processNode(capture, tree, node) {
+		while (node > 0 && capture.symbols[tree.symbol[node]].kind !== Capture.KIND.PROCESS)
+			node = tree.parent[node];
+		return node;
+	}
+
+	/* From the root to a node. */
+	function path(tree, node) {
+		const list = [];
+
+		for (let i = node; i >= 0; i = tree.parent[i])
+			list.unshift(i);
+		return list;
+	}
+
+	return {build, fold, index, seen, callers, callees, childrenOf, selfBy, topSelf, methods,
+		processNode, path, occurrences};
+})();
