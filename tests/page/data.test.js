@@ -5,7 +5,7 @@ const assert = require('node:assert');
 const {test} = require('node:test');
 const zlib = require('node:zlib');
 const {block, capture} = require('./data.js');
-const {Codec, Capture, Selection, Seconds, Shown, State, Tree, Save} = require('./load.js').load();
+const {Codec, Capture, Selection, Search, Seconds, Shown, State, Tree, Save} = require('./load.js').load();
 
 function read(change) {
 	const {document, columns} = capture();
@@ -140,12 +140,18 @@ test('a filter that is no pattern does nothing, and is told', () => {
 });
 
 test('who was seen in a frame, and when', () => {
-	const c = read(), shown = made(c, {}), seen = shown.seen();
+	const c = read(), shown = made(c, {}), seen = Tree.seen(c, shown.folded, shown.tree, shown.selection);
 	const at = (name) => Array.from(shown.tree.symbol, (row) => c.symbols[row].name).indexOf(name);
 
 	assert.deepEqual([...seen.threads], [3, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1]);
 	assert.deepEqual([seen.first[at('main')], seen.last[at('main')]], [0, 51]);
 	assert.deepEqual([seen.first[at('loop')], seen.last[at('loop')]], [52, 149]);
+	for (const name of ['main', 'loop', 'gc']) {
+		const n = at(name);
+
+		assert.deepEqual(shown.seenAt(shown.tree.id[n]),
+			{threads: seen.threads[n], first: seen.first[n], last: seen.last[n]}, name);
+	}
 });
 
 test('callers above, callees below; a method that calls itself counts once', () => {
@@ -158,11 +164,36 @@ test('callers above, callees below; a method that calls itself counts once', () 
 });
 
 test('a zoomed frame is found again after a fold', () => {
-	const c = read(), whole = made(c, {}).tree, folded = made(c, {filters: [IS('merge', 'handle')]}).tree;
-	const name = (tree, i) => c.symbols[tree.symbol[i]].name;
+	const c = read(), whole = c.stacks, {stacks} = made(c, {filters: [IS('merge', 'handle')]}).folded;
 	const memcpy = Array.from(whole.symbol, (row) => c.symbols[row].name).indexOf('memcpy');
 
-	assert.equal(name(folded, Shown.follow(whole, memcpy, folded)), 'memcpy');
+	assert.equal(c.symbols[stacks.symbol[Shown.follow(whole, memcpy, stacks)]].name, 'memcpy');
+});
+
+test('zoomed: its callers above it, and what is below', () => {
+	const c = read(), shown = made(c, {zoom: 6, cut: 10}); /* json */
+
+	assert.equal(lines(c, shown.tree), 'All processes 12\n Shop (100) 5\n  main 5\n   handle 4\n    json 1\n     memcpy 1/1'
+		.replace('json 1\n     memcpy 1/1', 'json 1'), 'what is light of all is cut');
+	assert.equal(lines(c, made(c, {zoom: 6}).tree),
+		'All processes 12\n Shop (100) 5\n  main 5\n   handle 4\n    json 1\n     memcpy 1/1');
+	assert.equal(shown.zoom, 4);
+	assert.equal(made(c, {zoom: 6, process: 1}).zoom, 0, 'not of that process');
+	assert.equal(made(c, {zoom: 99}).zoom, 0);
+});
+
+test('search counts a match within a match once, of what is zoomed into', () => {
+	const c = read();
+	const found = (text, fields) => {
+		const {folded, sums, inside} = made(c, fields);
+
+		return Search.sum(folded.stacks, sums.total, inside, Search.markSymbols(c, Search.compile(text, 'has')));
+	};
+
+	assert.deepEqual(found('price', {}), {frames: 2, samples: 3});
+	assert.deepEqual(found('shop', {}), {frames: 4, samples: 5}, 'by module; a process is no code');
+	assert.deepEqual(found('price', {zoom: 6}), {frames: 0, samples: 0});
+	assert.deepEqual(found('price', {recursion: true}), {frames: 1, samples: 3});
 });
 
 test('requests of a span', () => {

@@ -36,15 +36,12 @@ const App = (() => {
 
 	/* Sets parts of the state. zoom is a node of the folded stacks, 0 = the root of the tree. */
 	function change(fields, step) {
-		const before = app.tree, at = app.zoom;
+		const before = app.shown.folded.stacks, at = app.zoom ? app.tree.id[app.zoom] : 0;
 		const refolds = ['filters', 'mycode', 'recursion'].some((f) => f in fields);
 
 		Object.assign(app.state, fields);
-		if (refolds && !('zoom' in fields) && at) {
-			const now = Shown.make(source, app.state).tree, node = Shown.follow(before, at, now);
-
-			app.state.zoom = node ? now.id[node] : 0;
-		}
+		if (refolds && !('zoom' in fields) && at)
+			app.state.zoom = Shown.follow(before, at, Shown.make(source, app.state).folded.stacks);
 		writeHash(step);
 		render();
 	}
@@ -63,8 +60,8 @@ const App = (() => {
 		app.shown.do = Input.actions;
 		app.shown.episodes = app.episodes;
 		app.tree = app.shown.tree;
-		app.zoom = Math.max(0, state.zoom ? app.tree.id.indexOf(state.zoom) : 0);
-		app.colours = Colours.make(capture, state.colour, app.tree, app.shown.folded, app.shown.selection);
+		app.zoom = app.shown.zoom;
+		app.colours = Colours.make(app.shown, state.colour);
 		app.shown.colours = app.colours;
 		Chooser.show(chooser, state.process);
 		Chips.show(Dom.byId('chips'), state, capture, (fields) => change(fields, true), app.shown.wrong);
@@ -136,9 +133,16 @@ const App = (() => {
 		graph.colours = app.colours;
 		Graph.show(graph, tree, app.zoom, state.flip);
 		renderPath();
-		renderLegend(tree, app.zoom);
+		renderLegend();
 		renderHottest();
 		describe(app.zoom);
+	}
+
+	/* Methods that ran most by themselves in what is zoomed into. */
+	function topOfView(n) {
+		const {folded, sums, inside} = app.shown;
+
+		return Tree.topSelf(app.capture, folded.stacks, sums, inside, n);
 	}
 
 	/* Who calls a method and what it calls. Without one that was chosen: the zoomed one, or that
@@ -147,11 +151,11 @@ const App = (() => {
 		const {state, tree} = app;
 		const zoomed = app.zoom && Capture.isCode(app.capture.symbols[tree.symbol[app.zoom]])
 			? tree.symbol[app.zoom] : null;
-		const hottest = Tree.topSelf(app.capture, tree, 0, 1)[0];
+		const hottest = topOfView(1)[0];
 		const method = state.method ?? zoomed ?? (hottest ? hottest.row : null);
 
 		Sandwich.show(sandwich, app.shown, method);
-		renderLegend(tree, 0);
+		renderLegend();
 	}
 
 	function renderTable() {
@@ -196,7 +200,8 @@ const App = (() => {
 	}
 
 	function matchText() {
-		const {tree, mask, zoom} = app, found = Search.sum(tree, mask, zoom);
+		const {tree, zoom} = app, {folded, sums, inside} = app.shown;
+		const found = Search.sum(folded.stacks, sums.total, inside, app.marked.symbols);
 
 		if (!found.frames)
 			return zoom ? 'no match in this view' : 'no match';
@@ -234,13 +239,13 @@ const App = (() => {
 		return button;
 	}
 
-	function renderLegend(tree, root) {
-		const {colours, capture} = app, samples = new Map();
-		const sums = Tree.selfBy(tree, root, (row, node) => {
-			const key = Colours.key(colours, row, node);
+	function renderLegend() {
+		const {colours, capture, tree, zoom} = app, {folded, inside} = app.shown, samples = new Map();
+		const sums = Tree.selfBy(folded.stacks, app.shown.sums, inside, (row, id) => {
+			const key = Colours.key(colours, row, id);
 
 			if (!samples.has(key))
-				samples.set(key, [row, node]);
+				samples.set(key, [row, id]);
 			return key;
 		});
 		const order = (key) => colours.by === 'kind' ? Colours.KINDS.indexOf(key) : 0;
@@ -249,7 +254,7 @@ const App = (() => {
 		Dom.fill(Dom.byId('legend'), ...list.slice(0, LEGEND_MAX).map(([key, sum]) => {
 			const swatch = Dom.make('span', 'swatch');
 			const item = Dom.make('li', '', swatch, Dom.make('bdi', '', Details.KIND_TEXT[key] || key || '[unknown]'),
-				' ' + Format.percent(sum, tree.total[root]));
+				' ' + Format.percent(sum, tree.total[zoom]));
 
 			swatch.style.background = Colours.fill(colours, ...samples.get(key));
 			item.title = 'share of what is shown, by itself';
@@ -265,7 +270,7 @@ const App = (() => {
 		Dom.byId('hottest-title').textContent = app.state.weight === 'blocked' ? 'Most blocked time in this view'
 			: app.state.weight === 'harm' ? 'Most waited for in this view' : 'Most CPU by itself in this view';
 		Dom.fill(Dom.byId('hottest-list'),
-			 ...Tree.topSelf(app.capture, app.tree, app.zoom, HOTTEST).map((top) =>
+			 ...topOfView(HOTTEST).map((top) =>
 				 Dom.make('li', '', hottestButton(app.capture.symbols[top.row], top, whole))));
 	}
 

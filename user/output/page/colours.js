@@ -64,9 +64,9 @@ const Colours = (() => {
 		return symbol.tiers.length ? symbol.tiers[0].name : '';
 	}
 
-	/* The role that most of the weight through each node has: a name a node. */
-	function roles(capture, folded, tree, selection) {
-		const of = Tree.index(tree, folded.stacks);
+	/* The role that most of the weight through each node of the stacks has. */
+	function roles(shown) {
+		const {capture, folded, selection} = shown, {parent, count} = folded.stacks;
 		const sums = Selection.byThread(capture, selection), byRole = new Map();
 
 		sums.forEach((n, i) => byRole.set(capture.threads.role[i],
@@ -74,21 +74,22 @@ const Colours = (() => {
 		const names = [...byRole].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1])
 			.slice(0, ROLES_MAX).map(([name]) => name);
 		const number = Int32Array.from(capture.threads.role, (r) => names.indexOf(r));
-		const most = new Float64Array(tree.count), best = new Int32Array(tree.count).fill(-1);
+		const most = new Float64Array(count), best = new Int8Array(count).fill(-1);
 
 		for (let role = 0; role < names.length; role++) {
-			const weight = new Float64Array(tree.count);
+			const weight = new Float64Array(count);
 
 			for (let i = selection.from; i < selection.to; i++) {
-				const node = selection.samples.node[i];
-				const id = folded.own ? folded.own[node] : node;
+				const node = selection.samples.node[i], id = folded.own ? folded.own[node] : node;
 
-				if (number[selection.samples.thread[i]] === role && id >= 0 && of[id] >= 0)
-					weight[of[id]] += Selection.weigh(selection, i);
+				if (number[selection.samples.thread[i]] === role && id >= 0)
+					weight[id] += Selection.weigh(selection, i);
 			}
-			for (let n = tree.count - 1; n >= 0; n--) {
+			for (let n = count - 1; n >= 0; n--) {
+				if (!weight[n])
+					continue;
 				if (n)
-					weight[tree.parent[n]] += weight[n];
+					weight[parent[n]] += weight[n];
 				if (weight[n] > most[n]) {
 					most[n] = weight[n];
 					best[n] = role;
@@ -98,26 +99,28 @@ const Colours = (() => {
 		return {names, best};
 	}
 
-	/* by: 'kind', 'assembly', 'tier' or 'role'; tree with what it was made of, for 'role'. */
-	function make(capture, by, tree, folded, selection) {
-		const c = {capture, by, theme: readTheme(), tree, hues: null, roles: null};
+	/* by: 'kind', 'assembly', 'tier' or 'role'. */
+	function make(shown, by) {
+		const {capture, folded, sums} = shown;
+		const c = {capture, by, theme: readTheme(), hues: null, roles: null};
 
 		if (by === 'assembly') {
-			c.hues = hues(c.theme, [...Tree.selfBy(tree, 0, (row) => capture.symbols[row].module)]
+			c.hues = hues(c.theme, [...Tree.selfBy(folded.stacks, sums, new Uint8Array(folded.stacks.count).fill(1),
+				(row) => capture.symbols[row].module)]
 				.sort((a, b) => b[1] - a[1]).map(([name]) => name).filter(Boolean));
 		} else if (by === 'tier') {
 			const names = [...new Set(capture.symbols.map(tierOf))].filter(Boolean).sort();
 
 			c.hues = hues(c.theme, [...TIERS.map((t) => names.find((n) => t.test(n))).filter(Boolean),
 				...names.filter((n) => !TIERS.some((t) => t.test(n)))]);
-		} else if (by === 'role' && folded) {
-			c.roles = roles(capture, folded, tree, selection);
+		} else if (by === 'role') {
+			c.roles = roles(shown);
 			c.hues = hues(c.theme, c.roles.names);
 		}
 		return c;
 	}
 
-	/* What a frame is in that colouring; node: -1 where it is of no tree. */
+	/* What a frame is in that colouring; node: of the stacks, -1 where it is of several. */
 	function key(c, row, node) {
 		const symbol = c.capture.symbols[row];
 

@@ -3,7 +3,7 @@
 
 /*
  * What the page tells about one frame: the strip below the graph and the tip at the pointer. shown:
- * {capture, tree, all: weight of all processes in this span, seen(): Tree.seen() of it}.
+ * of Shown; its tree may be one of merged nodes, whose threads are not told.
  */
 const Details = (() => {
 	const KIND_TEXT = {
@@ -49,13 +49,11 @@ const Details = (() => {
 	}
 
 	/* When a node was seen, in seconds since the start. */
-	function seenText(shown, node) {
-		const seen = shown.seen(), slotS = shown.capture.slotNs / 1e9;
+	function seenText(shown, seen) {
+		const slotS = shown.capture.slotNs / 1e9;
 
-		if (seen.last[node] < 0)
-			return '';
-		return (seen.first[node] * slotS).toFixed(1) + '–' +
-			((seen.last[node] + 1) * slotS).toFixed(1) + ' s';
+		return seen.last < 0 ? '' : (seen.first * slotS).toFixed(1) + '–' +
+			((seen.last + 1) * slotS).toFixed(1) + ' s';
 	}
 
 	/* [label, value] pairs of the strip. */
@@ -73,9 +71,11 @@ const Details = (() => {
 		if (d.symbol.process && isCpu && !shown.span)
 			list.push([d.switchesOff ? 'CPU time by the kernel' : 'CPU time by switches',
 				Format.seconds(d.symbol.process.onCpuNs / 1e9)]);
-		if (shown.seen) {
-			list.push(['Threads', Format.count(shown.seen().threads[node])]);
-			list.push(['Seen', seenText(shown, node)]);
+		if (shown.tree.id[node] >= 0) {
+			const seen = shown.seenAt(shown.tree.id[node]);
+
+			list.push(['Threads', Format.count(seen.threads)]);
+			list.push(['Seen', seenText(shown, seen)]);
 		}
 		list.push(['Kind', KIND_TEXT[d.style]]);
 		if (d.symbol.process && d.symbol.process.place)
@@ -113,7 +113,7 @@ const Details = (() => {
 
 		return [share, Format.weight(d.total),
 			'self ' + Format.percent(d.self, inProcess ? d.processTotal : d.all),
-			shown.seen ? Format.plural(shown.seen().threads[node], 'thread') : '']
+			shown.tree.id[node] >= 0 ? Format.plural(shown.seenAt(shown.tree.id[node]).threads, 'thread') : '']
 			.filter(Boolean).join(' · ');
 	}
 

@@ -2,9 +2,9 @@
 'use strict';
 
 /*
- * The drawing of a tree. layout() keeps the nodes wide enough to be seen, row by row; draw() paints those
- * within the scrolled window; at() finds the node under a point. The canvas is as large as the
- * window and stays in place while #extent, as tall as the tree, scrolls.
+ * The drawing of a tree. layout() keeps the nodes wide enough to be seen, row by row; draw() paints
+ * those within the scrolled window; at() finds the node under a point. The canvas is as large as
+ * the window and stays in place while .extent, as tall as the tree, scrolls.
  */
 const Graph = (() => {
 	const ROW = 20; /* px */
@@ -127,7 +127,7 @@ const Graph = (() => {
 		const gap = Math.min(1, b.width / 8);
 
 		c.globalAlpha = matched ? 1 : g.mask ? 0.42 : isAncestor(g, node) ? 0.6 : 1;
-		c.fillStyle = matched ? g.theme.match : Colours.fill(g.colours, t.symbol[node], node);
+		c.fillStyle = matched ? g.theme.match : Colours.fill(g.colours, t.symbol[node], t.id[node]);
 		c.fillRect(b.x, y, Math.max(b.width - gap, LEAST), ROW - 1);
 		const text = label(g, t.symbol[node], b.width);
 		if (text) {

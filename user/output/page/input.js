@@ -15,25 +15,28 @@ const Input = (() => {
 			app.change({filters: [...list, filter]}, true);
 	}
 
-	function stackText(node) {
-		return Tree.path(app.tree, node).filter((n) => n).reverse()
-			.map((n) => app.capture.symbols[app.tree.symbol[n]].name).join('\n');
+	/* The leaf first, as stack traces have it. */
+	function stackText(id) {
+		const {stacks} = app.shown.folded;
+
+		return Tree.chain(stacks, 0, id).slice(1).reverse()
+			.map((n) => app.capture.symbols[stacks.symbol[n]].name).join('\n');
 	}
 
 	async function copy(text, what) {
 		app.announce(await Save.copy(text) ? what + ' copied' : 'The browser does not allow to copy');
 	}
 
-	/* node: -1 where only the method is meant. */
-	function openMenu(node, row, x, y) {
+	/* id: node of the stacks, -1 where only the method is meant. */
+	function openMenu(id, row, x, y) {
 		const symbol = app.capture.symbols[row], code = Capture.isCode(symbol);
 		const name = (kind) => () => addFilter({kind, how: 'is', text: symbol.name});
 		const module = (kind) => () => addFilter({kind, how: 'is', text: symbol.module});
 		const list = [];
 
 		Dom.byId('tip').hidden = true;
-		if (node >= 0)
-			list.push({text: 'Zoom in', hint: 'Enter', act: () => app.change({view: 'flame', zoom: app.tree.id[node]}, true)});
+		if (id >= 0)
+			list.push({text: 'Zoom in', hint: 'Enter', act: () => app.change({view: 'flame', zoom: id}, true)});
 		if (symbol.process)
 			list.push({text: 'Only this process', act: () => app.change({process: symbol.process.index, zoom: 0}, true)});
 		if (code)
@@ -48,8 +51,8 @@ const Input = (() => {
 				{text: 'Collapse module ' + symbol.module.slice(0, 40), act: module('collapse')},
 				{text: 'Focus on module ' + symbol.module.slice(0, 40), act: module('focus')});
 		list.push('-', {text: 'Copy name', act: () => copy(symbol.name, 'Name')});
-		if (node >= 0)
-			list.push({text: 'Copy stack', act: () => copy(stackText(node), 'Stack')});
+		if (id >= 0)
+			list.push({text: 'Copy stack', act: () => copy(stackText(id), 'Stack')});
 		Menu.open(symbol.name.slice(0, 80), list, x, y);
 	}
 
@@ -58,7 +61,7 @@ const Input = (() => {
 		menu: openMenu,
 		sandwich: (row) => app.change({view: 'sandwich', method: row}, true),
 		say: (graph, node) => app.announce(Details.sentence(
-			Object.assign({}, app.shown, {tree: graph.tree, seen: null}), node)),
+			Object.assign({}, app.shown, {tree: graph.tree}), node)),
 	};
 
 	/* --- saving ------------------------------------------------------------------------------ */
@@ -74,7 +77,7 @@ const Input = (() => {
 				capture.symbols[tree.symbol[app.zoom]].name,
 			note: Format.weight(tree.total[app.zoom]) + ' · ' + Format.moment(bounds.from) + ' to ' +
 				Format.moment(bounds.to) + (filters ? ' · ' + filters : ''),
-			fill: (node) => Colours.fill(colours, tree.symbol[node], node),
+			fill: (node) => Colours.fill(colours, tree.symbol[node], tree.id[node]),
 		};
 	}
 
@@ -88,7 +91,7 @@ const Input = (() => {
 		Menu.open('Save what is chosen', [
 			{text: 'Picture, SVG', act: () => Save.text(Save.svg(capture, tree, zoom, look()), fileName('svg'), 'image/svg+xml')},
 			{text: 'Picture, PNG', act: () => Save.png(capture, tree, zoom, look(), fileName('png'))},
-			{text: 'Folded stacks', act: () => Save.text(Save.folded(capture, tree), fileName('folded'), 'text/plain')},
+			{text: 'Folded stacks', act: () => Save.text(Save.folded(capture, app.shown.full()), fileName('folded'), 'text/plain')},
 			'-', {text: 'Copy a link to this view', act: () => copy(location.href, 'Link')},
 		], r.left, r.bottom + 4);
 	}
@@ -154,7 +157,7 @@ const Input = (() => {
 		const node = focused(), b = Graph.box(app.graph, node);
 		const r = app.graph.scroller.getBoundingClientRect();
 
-		openMenu(node, app.tree.symbol[node], r.left + Math.max(0, b.x) + 20,
+		openMenu(app.tree.id[node], app.tree.symbol[node], r.left + Math.max(0, b.x) + 20,
 			r.top + b.y - app.graph.scroller.scrollTop + b.height);
 	}
 
@@ -277,7 +280,7 @@ const Input = (() => {
 
 		if (node >= 0) {
 			e.preventDefault();
-			openMenu(node, app.tree.symbol[node], e.clientX, e.clientY);
+			openMenu(app.tree.id[node], app.tree.symbol[node], e.clientX, e.clientY);
 		}
 	}
 

@@ -21,7 +21,7 @@ const Sandwich = (() => {
 				scroller.classList.toggle('pointing', node >= 0);
 				Graph.schedule(graph);
 				if (node >= 0)
-					Details.fillTip(tip, Object.assign({}, s.shown, {tree: graph.tree, seen: null}), node);
+					Details.fillTip(tip, Object.assign({}, s.shown, {tree: graph.tree}), node);
 			}
 			if (node >= 0)
 				Details.placeTip(tip, e.clientX, e.clientY);
@@ -79,25 +79,35 @@ const Sandwich = (() => {
 		return s;
 	}
 
+	/* Of a method, by itself, in the subtree of one of its nodes. */
+	function selfIn(tree, top, method) {
+		let self = 0;
+
+		for (let i = top; i < tree.end[top]; i++)
+			if (tree.symbol[i] === method)
+				self += tree.self[i];
+		return self;
+	}
+
 	/* method: row of a symbol, or null where there is none. */
 	function show(s, shown, method) {
 		const symbol = method === null ? null : shown.capture.symbols[method];
-		const least = shown.tree.total[0] / 4000; /* narrower than is seen */
+		const full = shown.full(), least = full.total[0] / 8000; /* narrower than is seen */
 		/* Roles are known of nodes of the whole tree alone. */
 		const colours = shown.colours.by === 'role'
 			? Object.assign({}, shown.colours, {by: 'kind', hues: null}) : shown.colours;
-		const found = symbol ? Tree.occurrences(shown.tree, method) : [];
-		const total = found.reduce((n, i) => n + shown.tree.total[i], 0);
-		const self = shown.tree.symbol.reduce((n, row, i) => row === method ? n + shown.tree.self[i] : n, 0);
+		const found = symbol ? Tree.occurrences(full, method) : [];
+		const total = found.reduce((n, i) => n + full.total[i], 0);
+		const self = found.reduce((n, top) => n + selfIn(full, top, method), 0);
 
 		s.shown = shown;
 		s.method = method;
 		Dom.fill(Dom.byId('sandwich-title'), Dom.make('bdi', '', symbol ? symbol.name : 'No method'),
-			Dom.make('span', 'muted', symbol ? ' ' + Format.share(total, shown.tree.total[0]) + ' · ' +
+			Dom.make('span', 'muted', symbol ? ' ' + Format.share(total, full.total[0]) + ' · ' +
 				Format.weight(total) + ' · self ' + Format.amount(self) : ''));
 		for (const [graph, tree, below] of symbol
-			? [[s.callers, Tree.callers(shown.tree, method, least), true],
-				[s.callees, Tree.callees(shown.tree, method, least), false]] : []) {
+			? [[s.callers, Tree.callers(full, method, least), true],
+				[s.callees, Tree.callees(full, method, least), false]] : []) {
 			graph.colours = colours;
 			graph.focus = -1;
 			Graph.resize(graph);

@@ -43,19 +43,21 @@ const Search = (() => {
 		return mask;
 	}
 
-	/* Matching frames below root, and the weight that passes through any of them: a match within
-	 * a match is not counted again. */
-	function sum(tree, mask, root) {
-		let frames = 0, samples = 0, covered = root;
+	/* Matching nodes of the stacks inside (of Tree.within()), and the weight that passes through any
+	 * of them: a match within a match is not counted again. total: by node. */
+	function sum(stacks, total, inside, bySymbol) {
+		const covered = new Uint8Array(stacks.count), {symbol, parent} = stacks;
+		let frames = 0, samples = 0;
 
-		for (let i = root; i < tree.end[root]; i++) {
-			if (!mask[i])
+		for (let i = 0; i < stacks.count; i++) {
+			if (!inside[i] || !total[i])
 				continue;
-			frames++;
-			if (i >= covered) {
-				samples += tree.total[i];
-				covered = tree.end[i];
-			}
+			const above = i > 0 && covered[parent[i]], match = bySymbol[symbol[i]];
+
+			frames += match;
+			if (match && !above)
+				samples += total[i];
+			covered[i] = match | above;
 		}
 		return {frames, samples};
 	}

@@ -6,6 +6,8 @@
  * the tree. What has not changed since the last time is kept. Pure.
  */
 const Shown = (() => {
+	/* Of what is zoomed into, lighter nodes are narrower than a fraction of a pixel. */
+	const NARROWEST = 8000;
 	const UNIT = {cpu: 'Samples', slow: 'Samples', harm: 'Waited', blocked: 'Blocked'};
 
 	function create(capture) {
@@ -58,47 +60,66 @@ const Shown = (() => {
 		return 0;
 	}
 
-	/* {capture, seconds, state fields of it, tree, folded, selection, all, seen(), wrong}. */
+	/*
+	 * {capture, seconds, state fields; folded, selection, sums: of Tree; tree: what can be seen of
+	 * them, from the root by way of the zoomed node (zoom: its place in the tree); full(): all of
+	 * it; inside: Tree.within() of the zoomed node; all: weight of all processes in the span;
+	 * seenAt(node of the stacks); heat(); wrong: filters that are no pattern, by number}.
+	 */
 	function make(s, state) {
 		const {capture} = s;
 		const ruled = keep(s, 'rules', state.filters, () => rules(state.filters));
 		const foldKey = [state.filters, state.mycode, state.recursion];
 		const folded = keep(s, 'folded', foldKey, () => Folds.apply(capture, ruled.frames,
 			{myCode: state.mycode, recursion: state.recursion}));
+		const {stacks} = folded;
 		const selectKey = [state.filters, state.weight, state.span, state.process];
 		const selection = keep(s, 'selection', selectKey, () =>
 			select(s, state, ruled.threads, state.process));
-		const tree = keep(s, 'tree', [foldKey, selectKey, state.cut], () => {
-			const self = Tree.fold(folded, Selection.byNode(capture, selection));
-			const root = rootOf(folded.stacks, state.process);
-			const all = state.cut ? self.reduce((n, w) => n + w, 0) : 0;
-
-			return Tree.build(folded, self, root, all * state.cut / 100);
-		});
+		const sumKey = [foldKey, selectKey];
+		const sums = keep(s, 'sums', sumKey, () =>
+			Tree.sums(folded, Selection.byNode(capture, selection)));
+		const root = rootOf(stacks, state.process);
+		const chain = state.zoom < stacks.count && sums.total[state.zoom]
+			? Tree.chain(stacks, root, state.zoom) : [root];
+		const zoom = chain[chain.length - 1], cut = sums.total[root] * state.cut / 100;
+		const treeKey = [sumKey, zoom, state.cut];
+		const inside = keep(s, 'inside', [foldKey, zoom], () => Tree.within(stacks, zoom));
 		const all = keep(s, 'all', [state.weight, state.span], () =>
 			Selection.sum(select(s, state, [], null)));
+		const seen = keep(s, 'seen', sumKey, () => new Map());
 
 		return {
-			capture, seconds: s.seconds, folded, selection, tree, all, wrong: ruled.wrong,
+			capture, seconds: s.seconds, folded, selection, sums, inside, all, wrong: ruled.wrong,
 			weight: state.weight, unit: UNIT[state.weight], span: state.span, process: state.process,
-			seen: () => keep(s, 'seen', [foldKey, selectKey, state.cut], () =>
-				Tree.seen(capture, folded, tree, selection)),
+			zoom: chain.length - 1,
+			tree: keep(s, 'tree', treeKey, () => Tree.build(stacks, sums, chain,
+				Math.max(cut, sums.total[zoom] / NARROWEST))),
+			full: () => keep(s, 'full', [sumKey, root, state.cut], () =>
+				Tree.build(stacks, sums, [root], cut)),
+			seenAt: (id) => {
+				if (!seen.has(id))
+					seen.set(id, Tree.seenAt(capture, folded, Tree.within(stacks, id), selection));
+				return seen.get(id);
+			},
 			heat: () => keep(s, 'heat', [state.filters, state.weight, state.process], () =>
 				Seconds.heat(capture, select(s, Object.assign({}, state, {span: null}),
 					ruled.threads, state.process))),
 		};
 	}
 
-	/* Where a node of one tree is in another, by the names on the way to it; 0 where it is not. */
-	function follow(from, node, to) {
+	/* Where a node of folded stacks is in others, by the names on the way to it: the nearest that is
+	 * there. */
+	function follow(from, id, to) {
 		let at = 0;
 
-		for (const n of Tree.path(from, node).slice(1)) {
-			const next = Tree.childrenOf(to, at).find((c) => to.symbol[c] === from.symbol[n]);
+		for (const step of Tree.chain(from, 0, id).slice(1)) {
+			let next = at + 1;
 
-			if (next === undefined)
-				continue; /* folded away now */
-			at = next;
+			while (next < to.count && (to.parent[next] !== at || to.symbol[next] !== from.symbol[step]))
+				next++;
+			if (next < to.count) /* else it is folded away now */
+				at = next;
 		}
 		return at;
 	}

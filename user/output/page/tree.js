@@ -22,44 +22,71 @@ const Tree = (() => {
 		};
 	}
 
-	/* Samples by old node to samples by node of folded stacks. */
-	function fold(folded, self) {
-		if (!folded.own)
-			return self;
-		const sums = new Float64Array(folded.stacks.count);
+	/* By node of folded stacks: what ends there, and what passes through. */
+	function sums(folded, self) {
+		const {stacks, own} = folded;
+		let by = self;
 
-		for (let i = 0; i < self.length; i++)
-			if (self[i] && folded.own[i] >= 0)
-				sums[folded.own[i]] += self[i];
-		return sums;
-	}
-
-	function totals(stacks, self) {
-		const total = Float64Array.from(self);
+		if (own) {
+			by = new Float64Array(stacks.count);
+			for (let i = 0; i < self.length; i++)
+				if (self[i] && own[i] >= 0)
+					by[own[i]] += self[i];
+		}
+		const total = Float64Array.from(by), {parent} = stacks;
 
 		for (let i = stacks.count - 1; i > 0; i--)
 			if (total[i])
-				total[stacks.parent[i]] += total[i];
-		return total;
+				total[parent[i]] += total[i];
+		return {self: by, total};
+	}
+
+	/* A byte for each node: it is the node, or below it. */
+	function within(stacks, node) {
+		const flags = new Uint8Array(stacks.count);
+
+		if (stacks.end)
+			return flags.fill(1, node, stacks.end[node]);
+		flags[node] = 1;
+		for (let i = node + 1; i < stacks.count; i++)
+			flags[i] = flags[stacks.parent[i]];
+		return flags;
+	}
+
+	/* From the root to a node; that of the root where it is not below it. */
+	function chain(stacks, root, node) {
+		const list = [];
+		let i = node;
+
+		for (; i > root; i = stacks.parent[i])
+			list.unshift(i);
+		return i === root ? [root, ...list] : [root];
 	}
 
 	/* Children of each node that weigh at least that, one behind the other: those of node i are
-	 * list[first[i]] .. list[first[i + 1] - 1], heaviest first. */
+	 * list[first[i]] .. list[first[i + 1] - 1]. */
 	function children(stacks, total, least) {
-		const first = new Uint32Array(stacks.count + 2);
+		const first = new Uint32Array(stacks.count + 2), {parent} = stacks;
+		let candidates = new Uint32Array(1024), count = 0;
 
-		for (let i = 1; i < stacks.count; i++)
-			if (total[i] >= least)
-				first[stacks.parent[i] + 2]++;
+		for (let i = 1; i < stacks.count; i++) {
+			if (total[i] < least)
+				continue;
+			if (count === candidates.length) {
+				const more = new Uint32Array(2 * count);
+
+				more.set(candidates);
+				candidates = more;
+			}
+			candidates[count++] = i;
+			first[parent[i] + 2]++;
+		}
 		for (let i = 2; i < first.length; i++)
 			first[i] += first[i - 1];
-		const list = new Uint32Array(first[first.length - 1]);
+		const list = new Uint32Array(count);
 
-		for (let i = 1; i < stacks.count; i++)
-			if (total[i] >= least)
-				list[first[stacks.parent[i] + 1]++] = i;
-		for (let i = 0; i < stacks.count; i++)
-			sortRange(list, first[i], first[i + 1], total);
+		for (let n = 0; n < count; n++)
+			list[first[parent[candidates[n]] + 1]++] = candidates[n];
 		return {first, list};
 	}
 
@@ -80,12 +107,15 @@ const Tree = (() => {
 		}
 	}
 
-	/* folded: of Folds; self: by its nodes; root: node of the stacks; least: lighter nodes are left
-	 * out, with what is below them. */
-	function build(folded, self, root, least) {
-		const stacks = folded.stacks, total = totals(stacks, self);
-		const {first, list} = children(stacks, total, least > 0 ? least : Number.MIN_VALUE);
-		const tree = empty(1 + countBelow(root, first, list));
+	/*
+	 * The tree below the last node of a chain (of chain()), with the nodes of the chain above it,
+	 * each the only child of the one before. sums: of sums(); least: lighter nodes are left out,
+	 * with what is below them.
+	 */
+	function build(stacks, {self, total}, chain, least) {
+		const {first, list} = children(stacks, total, Math.max(least, Number.MIN_VALUE));
+		const zoom = chain[chain.length - 1];
+		const tree = empty(chain.length + countBelow(zoom, first, list));
 		const ids = tree.id, next = new Uint32Array(tree.count);
 		let count = 0;
 
@@ -101,10 +131,15 @@ const Tree = (() => {
 			next[n] = first[id];
 			if (parent >= 0)
 				tree.depth[n] = tree.depth[parent] + 1;
+			if (n >= chain.length - 1)
+				sortRange(list, first[id], first[id + 1], total);
 			return n;
 		};
+		let n = -1;
 
-		for (let n = add(root, -1); n >= 0;) {
+		for (const id of chain)
+			n = add(id, n);
+		for (const top = n; n >= top;) {
 			if (next[n] < first[ids[n] + 1]) {
 				n = add(list[next[n]++], n);
 			} else {
@@ -141,6 +176,29 @@ const Tree = (() => {
 			cursor[parent] += tree.total[i];
 		}
 		return tree;
+	}
+
+	/* Of a node of the folded stacks: how many threads were seen in it, and the first and last slot
+	 * (Infinity and -1: in none). inside: of within(). */
+	function seenAt(capture, folded, inside, selection) {
+		const {samples, from, to} = selection, {own} = folded;
+		const marked = new Uint8Array(capture.threads.count);
+		let threads = 0, first = Infinity, last = -1;
+
+		for (let i = from; i < to; i++) {
+			const id = own ? own[samples.node[i]] : samples.node[i];
+
+			if (id < 0 || !inside[id] || !Selection.weigh(selection, i))
+				continue;
+			if (!marked[samples.thread[i]]) {
+				marked[samples.thread[i]] = 1;
+				threads++;
+			}
+			if (last < 0)
+				first = samples.slot[i];
+			last = samples.slot[i];
+		}
+		return {threads, first, last};
 	}
 
 	/* By node of the stacks: its node in the tree, -1 = none. */
@@ -313,23 +371,23 @@ const Tree = (() => {
 
 	/* --- sums -------------------------------------------------------------------------------- */
 
-	/* Self weight below a node by style (kinds, application code apart); 0 = callers only. */
-	function selfBy(tree, root, keyOf) {
-		const sums = new Map();
+	/* Self weight of the nodes inside (of within()), by a key of (row of the symbol, node). */
+	function selfBy(stacks, {self}, inside, keyOf) {
+		const by = new Map();
 
-		for (let i = root; i < tree.end[root]; i++) {
-			if (!tree.self[i])
+		for (let i = 0; i < stacks.count; i++) {
+			if (!self[i] || !inside[i])
 				continue;
-			const key = keyOf(tree.symbol[i], i);
+			const key = keyOf(stacks.symbol[i], i);
 
-			sums.set(key, (sums.get(key) || 0) + tree.self[i]);
+			by.set(key, (by.get(key) || 0) + self[i]);
 		}
-		return sums;
+		return by;
 	}
 
-	/* The n symbols with most self weight below a node: [{row, samples}]. */
-	function topSelf(capture, tree, root, n) {
-		return [...selfBy(tree, root, (row) => row)]
+	/* The n symbols of code with most of that: [{row, samples}]. */
+	function topSelf(capture, stacks, sums, inside, n) {
+		return [...selfBy(stacks, sums, inside, (row) => row)]
 			.filter(([row]) => Capture.isCode(capture.symbols[row]))
 			.map(([row, samples]) => ({row, samples}))
 			.sort((a, b) => b.samples - a.samples || a.row - b.row).slice(0, n);
@@ -376,6 +434,6 @@ const Tree = (() => {
 		return list;
 	}
 
-	return {build, fold, index, seen, callers, callees, childrenOf, selfBy, topSelf, methods,
-		processNode, path, occurrences};
+	return {sums, within, chain, build, index, seen, seenAt, callers, callees, childrenOf, selfBy,
+		topSelf, methods, processNode, path, occurrences};
 })();

@@ -3,19 +3,19 @@
 
 /*
  * The views that are tables: call tree, bottom-up, threads by role, modules. shown: as App makes
- * it (capture, tree, folded, selection, all, seen(), do: what a row can do).
+ * it, with do: what a row can do.
  */
 const Views = (() => {
 	function percent(shown, n) {
-		return Format.percent(n, shown.tree.total[0]);
+		return Format.percent(n, shown.full().total[0]);
 	}
 
 	/* The name of a frame with its module, as elements. */
-	function nameOf(shown, row, node) {
+	function nameOf(shown, row, id) {
 		const symbol = shown.capture.symbols[row], swatch = Dom.make('span', 'swatch');
 		const where = symbol.module && symbol.module !== symbol.name ? symbol.module : '';
 
-		swatch.style.background = Colours.fill(shown.colours, row, node);
+		swatch.style.background = Colours.fill(shown.colours, row, id);
 		return Dom.make('span', 'frame', swatch, Dom.make('bdi', 'name', Capture.shortName(symbol)),
 			Dom.make('bdi', 'where', where));
 	}
@@ -28,7 +28,8 @@ const Views = (() => {
 	/* --- top down ---------------------------------------------------------------------------- */
 
 	function callTree(shown) {
-		const {tree, capture} = shown, seen = shown.seen(), slotS = capture.slotNs / 1e9;
+		const {capture, folded, selection} = shown, tree = shown.full();
+		const seen = Tree.seen(capture, folded, tree, selection), slotS = capture.slotNs / 1e9;
 		const columns = [
 			{title: 'Total', number: true, tip: 'of what is shown, with what it calls'},
 			{title: shown.unit, number: true},
@@ -42,12 +43,12 @@ const Views = (() => {
 				Format.amount(tree.self[node]), Format.count(seen.threads[node]),
 				seen.last[node] < 0 ? '' : (seen.first[node] * slotS).toFixed(1) + '–' +
 					((seen.last[node] + 1) * slotS).toFixed(1) + ' s',
-				nameOf(shown, tree.symbol[node], node)],
+				nameOf(shown, tree.symbol[node], tree.id[node])],
 			mark: tree.total[node] / tree.total[0],
 			title: capture.symbols[tree.symbol[node]].name,
 			kids: tree.end[node] > node + 1
 				? () => byWeight(tree, Tree.childrenOf(tree, node)).map(row) : null,
-			menu: (x, y) => shown.do.menu(node, tree.symbol[node], x, y),
+			menu: (x, y) => shown.do.menu(tree.id[node], tree.symbol[node], x, y),
 		});
 		const table = Table.make('Call tree: who asks for the work', columns, [row(0)], true);
 
@@ -99,7 +100,7 @@ const Views = (() => {
 	}
 
 	function bottomUp(shown) {
-		const {tree, capture} = shown;
+		const {capture} = shown, tree = shown.full();
 		const columns = [{title: 'Self', number: true, tip: 'of what is shown, without what it calls'},
 			{title: shown.unit, number: true}, {title: 'Frame, its callers below', name: true}];
 		const row = (group) => {
@@ -165,7 +166,7 @@ const Views = (() => {
 	}
 
 	function modules(shown) {
-		const {capture, tree} = shown, groups = new Map();
+		const {capture} = shown, tree = shown.full(), groups = new Map();
 
 		for (const method of Tree.methods(capture, tree, 0)) {
 			const module = capture.symbols[method.row].module || '[unknown]';
