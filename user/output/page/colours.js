@@ -105,7 +105,7 @@ const Colours = (() => {
 		const c = {capture, by, theme: readTheme(), hues: null, roles: null};
 
 		if (by === 'assembly') {
-			c.hues = hues(c.theme, [...Tree.selfBy(folded.stacks, sums, new Uint8Array(folded.stacks.count).fill(1),
+			c.hues = hues(c.theme, [...Tree.selfBy(folded.stacks, sums, Tree.within(folded.stacks, 0),
 				(row) => capture.symbols[row].module)]
 				.sort((a, b) => b[1] - a[1]).map(([name]) => name).filter(Boolean));
 		} else if (by === 'tier') {

@@ -48,23 +48,54 @@ const Folds = (() => {
 			Capture.isCode(s) && of.some((r) => r.test(s)) ? 1 : 0);
 	}
 
-	function builder(capture, most) {
-		const b = {count: 0, symbol: new Uint32Array(most), parent: new Int32Array(most),
-			process: new Int32Array(most), byKey: new Map()};
+	/* Nodes as they are made; child() finds one by a table of its own, since a Map of millions is
+	 * slow. */
+	function builder(least) {
+		let room = least, slots = 1024;
+
+		while (slots < 2 * room)
+			slots *= 2;
+		const b = {count: 0, symbol: new Uint32Array(room), parent: new Int32Array(room),
+			process: new Int32Array(room)};
+		let table = new Int32Array(slots); /* node and 1, 0 = free */
+
+		const place = (parent, symbol) => {
+			let at = Math.imul(Math.imul(parent + 1, 0x9e3779b1) ^ symbol, 0x85ebca6b);
+
+			at = (at ^ at >>> 15) & (slots - 1);
+			while (table[at] && (b.parent[table[at] - 1] !== parent || b.symbol[table[at] - 1] !== symbol))
+				at = at + 1 & slots - 1;
+			return at;
+		};
+		const grow = () => {
+			room *= 2;
+			for (const column of ['symbol', 'parent', 'process']) {
+				const wider = new b[column].constructor(room);
+
+				wider.set(b[column]);
+				b[column] = wider;
+			}
+			slots *= 2;
+			table = new Int32Array(slots);
+			for (let node = 0; node < b.count; node++)
+				table[place(b.parent[node], b.symbol[node])] = node + 1;
+		};
 
 		/* The child of that symbol, made where there is none. */
 		b.child = (parent, symbol, process) => {
-			const key = (parent + 1) * 0x1000000 + symbol;
-			let node = b.byKey.get(key);
+			let at = place(parent, symbol);
 
-			if (node === undefined) {
-				node = b.count++;
-				b.symbol[node] = symbol;
-				b.parent[node] = parent;
-				b.process[node] = process;
-				b.byKey.set(key, node);
+			if (!table[at]) {
+				if (b.count === room) {
+					grow();
+					at = place(parent, symbol);
+				}
+				b.symbol[b.count] = symbol;
+				b.parent[b.count] = parent;
+				b.process[b.count] = process;
+				table[at] = ++b.count;
 			}
-			return node;
+			return table[at] - 1;
 		};
 		return b;
 	}
@@ -104,8 +135,7 @@ const Folds = (() => {
 		const notes = mine && Uint8Array.from(capture.symbols,
 			(s) => s.kind === Capture.KIND.NOTE ? 1 : 0);
 		const ranks = mine && Uint8Array.from(capture.symbols, rank);
-		/* A node without code of one's own is one more at the most, and two for its module. */
-		const b = builder(capture, 3 * count + 1);
+		const b = builder(count);
 		const own = new Int32Array(count).fill(-1);
 		const at = new Int32Array(count).fill(-1); /* where children go; -1 = left out */
 		const IN = 1, SHUT = 2, MINE = 4, CODE = 8;

@@ -49,15 +49,15 @@ const Search = (() => {
 		const covered = new Uint8Array(stacks.count), {symbol, parent} = stacks;
 		let frames = 0, samples = 0;
 
-		for (let i = 0; i < stacks.count; i++) {
-			if (!inside[i] || !total[i])
-				continue;
-			const above = i > 0 && covered[parent[i]], match = bySymbol[symbol[i]];
+		for (let i = inside.from; i < inside.to; i++) {
+			const above = i > inside.from ? covered[parent[i]] : 0, match = bySymbol[symbol[i]];
 
+			if (!(match | above) || !total[i] || (inside.flags && !inside.flags[i]))
+				continue;
 			frames += match;
-			if (match && !above)
+			if (!above)
 				samples += total[i];
-			covered[i] = match | above;
+			covered[i] = 1;
 		}
 		return {frames, samples};
 	}

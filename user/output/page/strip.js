@@ -415,7 +415,15 @@ const Strip = (() => {
 
 	/* shown: {capture, seconds, process, span, heat: of Seconds or null, episodes}. */
 	function show(t, shown) {
+		const same = t.shown && t.shown.heat === shown.heat && t.shown.process === shown.process;
+
+		if (same && t.shown.span === shown.span)
+			return;
 		t.shown = shown;
+		if (same) {
+			draw(t);
+			return;
+		}
 		t.lanes = lanes(shown);
 		t.bands = bands(shown);
 		t.marks = marks(shown);

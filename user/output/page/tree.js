@@ -22,7 +22,8 @@ const Tree = (() => {
 		};
 	}
 
-	/* By node of folded stacks: what ends there, and what passes through. */
+	/* By node of folded stacks: what ends there (self; leaves: where something does), and what passes
+	 * through (total). */
 	function sums(folded, self) {
 		const {stacks, own} = folded;
 		let by = self;
@@ -38,19 +39,38 @@ const Tree = (() => {
 		for (let i = stacks.count - 1; i > 0; i--)
 			if (total[i])
 				total[parent[i]] += total[i];
-		return {self: by, total};
+		return {self: by, total, leaves: nonZero(by)};
 	}
 
-	/* A byte for each node: it is the node, or below it. */
+	/* Where numbers are not 0. */
+	function nonZero(numbers) {
+		let count = 0;
+
+		for (let i = 0; i < numbers.length; i++)
+			if (numbers[i])
+				count++;
+		const list = new Uint32Array(count);
+
+		for (let i = 0, n = 0; n < count; i++)
+			if (numbers[i])
+				list[n++] = i;
+		return list;
+	}
+
+	/* A node and what is below it: from .. to - 1, of these those with a flag, where there are any. */
 	function within(stacks, node) {
+		if (stacks.end)
+			return {from: node, to: stacks.end[node], flags: null};
 		const flags = new Uint8Array(stacks.count);
 
-		if (stacks.end)
-			return flags.fill(1, node, stacks.end[node]);
 		flags[node] = 1;
 		for (let i = node + 1; i < stacks.count; i++)
 			flags[i] = flags[stacks.parent[i]];
-		return flags;
+		return {from: node, to: stacks.count, flags};
+	}
+
+	function isWithin(inside, node) {
+		return node >= inside.from && node < inside.to && (!inside.flags || inside.flags[node] === 1);
 	}
 
 	/* From the root to a node; that of the root where it is not below it. */
@@ -63,48 +83,31 @@ const Tree = (() => {
 		return i === root ? [root, ...list] : [root];
 	}
 
-	/* Children of each node that weigh at least that, one behind the other: those of node i are
-	 * list[first[i]] .. list[first[i + 1] - 1]. */
-	function children(stacks, total, least) {
+	/* Children of each node, one behind the other: those of node i are list[first[i]] ..
+	 * list[first[i + 1] - 1]. Made once for stacks. */
+	function children(stacks) {
+		if (stacks.children)
+			return stacks.children;
 		const first = new Uint32Array(stacks.count + 2), {parent} = stacks;
-		let candidates = new Uint32Array(1024), count = 0;
+		const list = new Uint32Array(stacks.count);
 
-		for (let i = 1; i < stacks.count; i++) {
-			if (total[i] < least)
-				continue;
-			if (count === candidates.length) {
-				const more = new Uint32Array(2 * count);
-
-				more.set(candidates);
-				candidates = more;
-			}
-			candidates[count++] = i;
+		for (let i = 1; i < stacks.count; i++)
 			first[parent[i] + 2]++;
-		}
 		for (let i = 2; i < first.length; i++)
 			first[i] += first[i - 1];
-		const list = new Uint32Array(count);
-
-		for (let n = 0; n < count; n++)
-			list[first[parent[candidates[n]] + 1]++] = candidates[n];
-		return {first, list};
+		for (let i = 1; i < stacks.count; i++)
+			list[first[parent[i] + 1]++] = i;
+		return stacks.children = {first, list};
 	}
 
-	function sortRange(list, from, to, total) {
-		if (to - from < 2)
-			return;
-		if (to - from > 24) {
-			list.subarray(from, to).sort((a, b) => total[b] - total[a] || a - b);
-			return;
-		}
-		for (let i = from + 1; i < to; i++) {
-			const node = list[i];
-			let at = i;
+	/* Those of a node that weigh at least that, the heaviest first. */
+	function heavy({first, list}, node, total, least) {
+		const found = [];
 
-			for (; at > from && total[list[at - 1]] < total[node]; at--)
-				list[at] = list[at - 1];
-			list[at] = node;
-		}
+		for (let i = first[node]; i < first[node + 1]; i++)
+			if (total[list[i]] >= least)
+				found.push(list[i]);
+		return found.length < 2 ? found : found.sort((a, b) => total[b] - total[a] || a - b);
 	}
 
 	/*
@@ -113,56 +116,45 @@ const Tree = (() => {
 	 * with what is below them.
 	 */
 	function build(stacks, {self, total}, chain, least) {
-		const {first, list} = children(stacks, total, Math.max(least, Number.MIN_VALUE));
-		const zoom = chain[chain.length - 1];
-		const tree = empty(chain.length + countBelow(zoom, first, list));
-		const ids = tree.id, next = new Uint32Array(tree.count);
-		let count = 0;
+		const kids = children(stacks), lightest = Math.max(least, Number.MIN_VALUE);
+		const ids = [], depths = [], ends = [], zoom = chain.length - 1;
+		const open = []; /* lists of children, and how far each is done */
 
-		/* next[n]: the child of tree node n that comes next. */
-		const add = (id, parent) => {
-			const n = count++;
+		chain.forEach((id, depth) => { ids.push(id); depths.push(depth); });
+		for (let list = heavy(kids, chain[zoom], total, lightest), at = 0, n = zoom;;) {
+			if (at < list.length) {
+				open.push({list, at: at + 1, n});
+				n = ids.length;
+				ids.push(list[at]);
+				depths.push(zoom + open.length);
+				list = heavy(kids, list[at], total, lightest);
+				at = 0;
+				continue;
+			}
+			ends[n] = ids.length;
+			if (!open.length)
+				break;
+			({list, at, n} = open.pop());
+		}
+		return finish(stacks, self, total, ids, depths, ends, zoom);
+	}
 
-			ids[n] = id;
+	function finish(stacks, self, total, ids, depths, ends, zoom) {
+		const tree = empty(ids.length), open = [];
+
+		for (let n = 0; n < ids.length; n++) {
+			const id = ids[n], depth = depths[n];
+
+			tree.id[n] = id;
 			tree.symbol[n] = stacks.symbol[id];
 			tree.total[n] = total[id];
 			tree.self[n] = self[id];
-			tree.parent[n] = parent;
-			next[n] = first[id];
-			if (parent >= 0)
-				tree.depth[n] = tree.depth[parent] + 1;
-			if (n >= chain.length - 1)
-				sortRange(list, first[id], first[id + 1], total);
-			return n;
-		};
-		let n = -1;
-
-		for (const id of chain)
-			n = add(id, n);
-		for (const top = n; n >= top;) {
-			if (next[n] < first[ids[n] + 1]) {
-				n = add(list[next[n]++], n);
-			} else {
-				tree.end[n] = count;
-				n = tree.parent[n];
-			}
+			tree.depth[n] = depth;
+			tree.end[n] = n < zoom ? ids.length : ends[n];
+			tree.parent[n] = depth ? open[depth - 1] : -1;
+			open[depth] = n;
 		}
 		return place(tree);
-	}
-
-	function countBelow(root, first, list) {
-		const open = [root];
-		let count = 0;
-
-		while (open.length) {
-			const id = open.pop();
-
-			for (let i = first[id]; i < first[id + 1]; i++) {
-				open.push(list[i]);
-				count++;
-			}
-		}
-		return count;
 	}
 
 	/* Where each node begins: behind its elder siblings. */
@@ -188,7 +180,7 @@ const Tree = (() => {
 		for (let i = from; i < to; i++) {
 			const id = own ? own[samples.node[i]] : samples.node[i];
 
-			if (id < 0 || !inside[id] || !Selection.weigh(selection, i))
+			if (!isWithin(inside, id) || !Selection.weigh(selection, i))
 				continue;
 			if (!marked[samples.thread[i]]) {
 				marked[samples.thread[i]] = 1;
@@ -372,11 +364,11 @@ const Tree = (() => {
 	/* --- sums -------------------------------------------------------------------------------- */
 
 	/* Self weight of the nodes inside (of within()), by a key of (row of the symbol, node). */
-	function selfBy(stacks, {self}, inside, keyOf) {
+	function selfBy(stacks, {self, leaves}, inside, keyOf) {
 		const by = new Map();
 
-		for (let i = 0; i < stacks.count; i++) {
-			if (!self[i] || !inside[i])
+		for (const i of leaves) {
+			if (!isWithin(inside, i))
 				continue;
 			const key = keyOf(stacks.symbol[i], i);
 
@@ -434,6 +426,6 @@ const Tree = (() => {
 		return list;
 	}
 
-	return {sums, within, chain, build, index, seen, seenAt, callers, callees, childrenOf, selfBy,
+	return {sums, within, isWithin, chain, build, index, seen, seenAt, callers, callees, childrenOf, selfBy,
 		topSelf, methods, processNode, path, occurrences};
 })();
