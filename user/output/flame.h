@@ -29,7 +29,8 @@
  *	losses [{id, text, remedy, count, samples: whether each is a sample lost}], only those that
  *	     occurred
  *	reasons [{id, text, remedy}], by number of enum model_reason
- *	report: the text of hotrun report; verdicts: that of report --json, a document in a string
+ *	report: the text of hotrun report; verdicts: that of report --format json
+ *	     (a document in a string), but for processes that are healthy, and those beyond 200
  *	processes [{pid, nsPid, name, comm, unit, container, pod, namespace, cgroup, workload:
  *	     strings, "" unknown (model/workload.h); dotnet; self: is hotrun; samples; blockedMs;
  *	     onCpuNs: exact, by context switches}], most samples first, those without any left out

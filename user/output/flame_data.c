@@ -179,6 +179,9 @@ static void put_columns(struct flame_data *d)
 	json_end(j);
 }
 
+/* Processes with a verdict at the most: those that are hurt come first. */
+#define VERDICTS 200
+
 /* What the report writes, owned; NULL with errno where it could not be made. */
 static char *report_of(struct model *m, int (*write)(FILE *out, struct model *m,
 						     const struct report_options *options))
@@ -186,7 +189,8 @@ static char *report_of(struct model *m, int (*write)(FILE *out, struct model *m,
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
-	int err = out ? write(out, m, NULL) : -ENOMEM;
+	struct report_options options = {.json_rows = VERDICTS};
+	int err = out ? write(out, m, &options) : -ENOMEM;
 
 	if (out && fclose(out))
 		err = -ENOMEM;

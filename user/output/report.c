@@ -191,7 +191,7 @@ static int write_with(FILE *out, struct model *m, const struct report_options *o
 	if (!err) {
 		r.books = books_of(m, r.totals);
 		r.withheld = r.books.samples_gap && !r.o.force;
-		err = read_verdicts(&r, write_all == report_verdicts_json);
+		err = read_verdicts(&r, write_all == report_verdicts_json && !r.o.json_rows);
 	}
 	if (!err)
 		err = groups_ran(&r.groups, m, r.totals, r.sched, r.verdicts, r.o.by_workload);

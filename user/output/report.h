@@ -38,6 +38,7 @@ struct report_options {
 	bool blocked;		   /* where threads were blocked, alone and in full */
 	bool idle;		   /* idle waits among these, too */
 	bool force;		   /* show shares although the books of samples have a gap */
+	unsigned int json_rows;	   /* of processes in JSON at the most, and none healthy; 0 = all */
 	struct report_window window;
 	const struct verdict_policy *limits; /* of verdicts; NULL = defaults */
 };
