@@ -68,7 +68,7 @@
 		equal('no element comes from a name',
 		      document.querySelectorAll('img, iframe, object, embed, svg, a, link').length, 0);
 		equal('scripts are the page\'s own',
-		      document.querySelectorAll('script').length, 3);
+		      document.querySelectorAll('script').length, 4);
 		check('title is the host\'s', document.title.startsWith('hotrun: '), document.title);
 	}
 

@@ -84,16 +84,16 @@ static void put_part(FILE *out, const struct part *part)
 	fwrite(part->start, 1, (size_t)(part->end - part->start), out);
 }
 
-/* What the page runs, in base64. */
-static int put_code(FILE *out)
+/* Some parts as one, in base64. */
+static int put_packed(FILE *out, const struct part *parts, size_t cnt)
 {
 	char *code = NULL;
 	size_t len = 0;
 	FILE *all = open_memstream(&code, &len);
 	int err = all ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !err && i < sizeof(scripts) / sizeof(*scripts); i++)
-		put_part(all, &scripts[i]);
+	for (size_t i = 0; !err && i < cnt; i++)
+		put_part(all, &parts[i]);
 	if (all && fclose(all))
 		err = -ENOMEM;
 	if (!err)
@@ -116,13 +116,12 @@ static int put_marker(FILE *out, const char *name, size_t len, const struct page
 		fputs(p->nonce, out);
 		return 0;
 	case 1:
-		put_part(out, &css);
-		return 0;
+		return put_packed(out, &css, 1);
 	case 2:
 		put_part(out, &loader);
 		return 0;
 	case 3:
-		return put_code(out);
+		return put_packed(out, scripts, sizeof(scripts) / sizeof(*scripts));
 	case 4:
 		return put_data(out, p->m, p->options);
 	default:

@@ -182,40 +182,26 @@ static void put_columns(struct flame_data *d)
 /* Processes with a verdict at the most: those that are hurt come first. */
 #define VERDICTS 200
 
-/* What the report writes, owned; NULL with errno where it could not be made. */
-static char *report_of(struct model *m, int (*write)(FILE *out, struct model *m,
-						     const struct report_options *options))
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	struct report_options options = {.json_rows = VERDICTS};
-	int err = out ? write(out, m, &options) : -ENOMEM;
-
-	if (out && fclose(out))
-		err = -ENOMEM;
-	if (!err)
-		return text;
-	free(text);
-	errno = -err;
-	return NULL;
-}
-
 /* What is said before the samples of m are taken. */
 struct said {
-	char *report, *verdicts;
+	char *report, *verdicts; /* NULL without memory */
 	struct totals *totals;
 };
 
-/* 0 or -errno; said_clear() is due in both cases. */
+/* 0 or negative errno; said_clear() is due in both cases. */
 static int said_read(struct said *s, struct model *m)
 {
-	s->report = report_of(m, report_write);
-	if (s->report)
-		s->verdicts = report_of(m, report_json_write);
-	if (s->verdicts)
-		s->totals = totals_new(m);
-	return s->totals ? 0 : -errno;
+	size_t report_len = 0, verdicts_len = 0;
+	FILE *report = open_memstream(&s->report, &report_len);
+	FILE *verdicts = open_memstream(&s->verdicts, &verdicts_len);
+	int err = report && verdicts ? report_write_both(report, verdicts, VERDICTS, m) : -ENOMEM;
+
+	if ((report && fclose(report)) || !s->report)
+		err = -ENOMEM;
+	if ((verdicts && fclose(verdicts)) || !s->verdicts)
+		err = -ENOMEM;
+	s->totals = err ? NULL : totals_new(m);
+	return err || s->totals ? err : -ENOMEM;
 }
 
 static void said_clear(struct said *s)

@@ -74,15 +74,18 @@ static void put_bytes(struct base64 *b, const uint8_t *bytes, size_t len)
 /* --- deflate --------------------------------------------------------------------------------- */
 
 #define PIECE 65536
-/* Of a page of 500,000 samples: a fifth of the time of the usual 6, and a tenth more bytes. */
-#define LEVEL 4
+/* Small blocks are packed as well as can be (10 ms a megabyte), large ones in a third of the time of
+ * the usual 6 and a twentieth more bytes. */
+#define SMALL	    (2u << 20)
+#define LEVEL_SMALL 9
+#define LEVEL_LARGE 4
 
 int pack_write(FILE *out, const void *bytes, size_t len)
 {
 	struct base64 b = {.out = out};
 	z_stream z = {.next_in = (Bytef *)(uintptr_t)bytes};
 	uint8_t piece[PIECE];
-	int rc = deflateInit(&z, LEVEL);
+	int rc = deflateInit(&z, len < SMALL ? LEVEL_SMALL : LEVEL_LARGE);
 
 	if (rc != Z_OK)
 		return -ENOMEM;

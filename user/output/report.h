@@ -38,7 +38,6 @@ struct report_options {
 	bool blocked;		   /* where threads were blocked, alone and in full */
 	bool idle;		   /* idle waits among these, too */
 	bool force;		   /* show shares although the books of samples have a gap */
-	unsigned int json_rows;	   /* of processes in JSON at the most, and none healthy; 0 = all */
 	struct report_window window;
 	const struct verdict_policy *limits; /* of verdicts; NULL = defaults */
 };
@@ -51,4 +50,7 @@ int report_write(FILE *out, struct model *m, const struct report_options *option
 /* The verdicts alone, as JSON for machines (output/json.h): of the host, and of each process
  * that served requests or used CPU; or, where blocked is asked for, that. The same returns. */
 int report_json_write(FILE *out, struct model *m, const struct report_options *options);
+/* The text as report_write() writes it, and from the same figures that JSON, but for processes that
+ * are healthy, and those beyond rows. The same returns. */
+int report_write_both(FILE *text, FILE *json, size_t rows, struct model *m);
 #endif

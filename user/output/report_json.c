@@ -235,7 +235,7 @@ static void put_seen(struct json *j, const struct report *r)
 int report_verdicts_json(const struct report *r)
 {
 	const struct verdicts *v = r->verdicts;
-	size_t most = r->o.json_rows;
+	size_t most = r->json_rows;
 	struct json j;
 	int err = 0;
 

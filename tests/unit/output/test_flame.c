@@ -376,9 +376,9 @@ Test(flame, page_is_whole_and_asks_for_nothing_outside)
 	struct model *m = build_page_capture();
 	char *page = page_of(m);
 
-	cr_expect_eq(occurrences(page, "<script"), 3);
-	cr_expect_eq(occurrences(page, "</script"), 3);
-	cr_expect_eq(occurrences(page, "<style"), 1);
+	cr_expect_eq(occurrences(page, "<script"), 4);
+	cr_expect_eq(occurrences(page, "</script"), 4);
+	cr_expect_eq(occurrences(page, "<style"), 2);
 	cr_expect_eq(occurrences(page, "{{"), 0);
 	cr_expect(strstr(page, "default-src 'none'; script-src 'nonce-"));
 	cr_expect_eq(occurrences(page, "http://") + occurrences(page, "https://"), 0);

@@ -131,6 +131,9 @@ const App = (() => {
 		if (graph.tree !== tree || graph.zoom !== app.zoom)
 			graph.focus = -1;
 		graph.colours = app.colours;
+		/* What is shown again, or beside more chips, has another size than it had. */
+		if (graph.scroller.clientWidth !== graph.width || graph.scroller.clientHeight !== graph.height)
+			Graph.resize(graph);
 		Graph.show(graph, tree, app.zoom, state.flip);
 		renderPath();
 		renderLegend();
