@@ -67,7 +67,7 @@ HOTRUN_TEST_PAGES=$tmp/pages "$BUILD/unit/output" --filter 'flame/writes_pages' 
 	fail "no test pages"
 p=$tmp/pages
 set -- "${1:-}" small 1400 800 $p/small.html small 900 600 $p/small.html large 1400 800 $p/large.html \
-	blocked 1400 800 $p/blocked.html gap 1400 800 $p/gap.html empty 900 600 $p/empty.html
+	blocked 1400 800 $p/blocked.html older 1400 800 $p/older.html gap 1400 800 $p/gap.html empty 900 600 $p/empty.html
 shown=$p/small.html
 if [ -n "$1" ]; then
 	case $1 in

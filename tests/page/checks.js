@@ -352,6 +352,25 @@
 		App.change({span: null});
 	}
 
+	/* What a former version did not keep is left out, and said. */
+	function checkOlder() {
+		equal('no strip of time', byId('time').hidden, true);
+		equal('weights: none of blocked time, none of requests',
+		      [...byId('weight').options].map((o) => o.value).join(), 'cpu,harm');
+		check('and why', byId('weight').title.includes('blocked time n/a: nobody looked'), byId('weight').title);
+		equal('all samples are there', page().tree.total[0], 600);
+		key(document.body, 'h');
+		check('a heat map all the same', !byId('time').hidden && page().shown.heat().most > 0);
+		key(document.body, 'h');
+		for (const view of State.VIEWS) {
+			App.change({view});
+			check('view ' + view, document.querySelector('#graph, #sandwich, #table').isConnected);
+		}
+		check('the report says what is n/a', /Requests[^]*n\/a: [^]*Who waits for whom[^]*n\/a: /.test(byId('table').textContent),
+		      byId('table').textContent.slice(0, 400));
+		App.change({view: 'flame'});
+	}
+
 	function checkEmpty() {
 		check('an empty capture says so',
 		      byId('empty').textContent.startsWith('No samples in this capture'),
@@ -367,6 +386,7 @@
 		equal('all of nginx', page().capture.symbols[page().tree.symbol[1]].name, 'nginx (200)');
 		equal('in the address', location.hash, '#process=all&t=6-8');
 		check('as a chip', byId('chips').textContent.includes('6.0 s to 9.0 s'), byId('chips').textContent);
+		equal('a band for losses', page().strip.bands.map((b) => b.name).join(), 'losses');
 		App.change({span: {kind: 'slots', first: 305, last: 309}});
 		equal('a span of a tenth of a second', page().tree.total[0], 10);
 		byId('chips').querySelectorAll('button')[0].click();
@@ -421,6 +441,11 @@
 
 	function checkFilters() {
 		App.change({process: null, zoom: 0});
+		byId('filter-button').click();
+		const sheet = byId('filter-sheet').getBoundingClientRect();
+
+		check('the sheet is within the window', sheet.left >= 0 && sheet.right <= innerWidth, sheet);
+		byId('filter-button').click();
 		filter('hide', 'memcpy');
 		equal('hide leaves stacks out', page().tree.total[0], 900);
 		filter('focus', '^shop\\.api\\.orders\\.pricing', true);
@@ -563,6 +588,7 @@
 			checkViews, checkSave, checkSafety],
 		large: [checkSafety, checkAny, checkLarge],
 		blocked: [checkSafety, checkBlocked],
+		older: [checkSafety, checkOlder],
 		gap: [checkSafety, checkGap],
 		empty: [checkSafety, checkEmpty],
 		any: [checkSafety, checkAny],

@@ -153,6 +153,16 @@ struct model *build_page_blocked(void)
 	return m;
 }
 
+struct model *build_page_older(void)
+{
+	struct model *m = build_model(2, 99);
+
+	build_shop(m);
+	m->host.off = OFF_ACCOUNTS | OFF_REQUESTS | OFF_STANDS;
+	m->host.end_ns = m->host.start_ns + BUILD_SECOND;
+	return m;
+}
+
 struct model *build_page_gap(void)
 {
 	struct model *m = build_model(2, 99);

@@ -21,6 +21,9 @@ struct model *build_page_capture(void);
 /* The same; a thread of the shop was blocked for 0.8 s of each of the first six seconds. */
 struct model *build_page_blocked(void);
 
+/* Shop.Api alone, as a version recorded it that kept neither slices nor waits nor requests. */
+struct model *build_page_older(void);
+
 /* 600 samples where 990 are due. */
 struct model *build_page_gap(void);
 

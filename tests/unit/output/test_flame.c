@@ -445,6 +445,7 @@ Test(flame, writes_pages)
 		cr_assert(mkdtemp(own));
 	write_page(folder ? folder : own, "small", build_page_capture(), false);
 	write_page(folder ? folder : own, "blocked", build_page_blocked(), true);
+	write_page(folder ? folder : own, "older", build_page_older(), false);
 	write_page(folder ? folder : own, "gap", build_page_gap(), false);
 	write_page(folder ? folder : own, "large", build_page_large(100000), false);
 	write_page(folder ? folder : own, "empty", build_model(2, 99), false);

@@ -317,6 +317,10 @@ const App = (() => {
 	}
 
 	function fillChoices() {
+		const missing = [['blocked time', app.capture.blockedOff], ['requests', app.capture.requestsOff],
+			['waits', app.capture.waitsOff]].filter(([, why]) => why);
+
+		Dom.byId('weight').title += missing.map(([what, why]) => '\n' + what + ' n/a: ' + why).join('');
 		Dom.fill(Dom.byId('weight'), ...State.weights(app.capture).map((w) => {
 			const option = Dom.make('option', '', WEIGHT_TEXT[w]);
 

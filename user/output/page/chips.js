@@ -73,6 +73,9 @@ const Chips = (() => {
 		const toggle = (open) => {
 			sheet.hidden = !open;
 			button.setAttribute('aria-expanded', String(open));
+			/* Within the window. */
+			sheet.style.left = '0';
+			sheet.style.left = Math.min(0, innerWidth - 8 - sheet.getBoundingClientRect().right) + 'px';
 			(open ? text : button).focus();
 		};
 

@@ -13,8 +13,9 @@ const Colours = (() => {
 	const OTHER = 'other';
 	const KINDS = ['application', 'jit', 'image', 'native', 'kernel', 'stub', 'unknown', 'note', 'process',
 		'root'];
-	const TIERS = [/^(Optimized|Tier1|OptimizedTier1OSR|OptimizedTier1)/, /^(QuickJitted|Tier0|MinOpt)/i,
-		/^(PreJIT|ReadyToRun|R2R)/i, /Instrument/i];
+	/* Tiers in the order in which a method goes through them backwards: those that stay come first,
+	 * so that they have the same colour in every capture. */
+	const TIERS = [/^OptimizedTier1$/, /^Optimized$/, /^PreJIT/, /^(QuickJitted|Tier0|MinOpt)/, /OSR$/];
 
 	function hash(text) {
 		let h = 0;
@@ -111,8 +112,9 @@ const Colours = (() => {
 		} else if (by === 'tier') {
 			const names = [...new Set(capture.symbols.map(tierOf))].filter(Boolean).sort();
 
-			c.hues = hues(c.theme, [...TIERS.map((t) => names.find((n) => t.test(n))).filter(Boolean),
-				...names.filter((n) => !TIERS.some((t) => t.test(n)))]);
+			const rank = (name) => (TIERS.findIndex((t) => t.test(name)) + TIERS.length + 1) % (TIERS.length + 1);
+
+			c.hues = hues(c.theme, names.sort((a, b) => rank(a) - rank(b)));
 		} else if (by === 'role') {
 			c.roles = roles(shown);
 			c.hues = hues(c.theme, c.roles.names);

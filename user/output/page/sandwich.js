@@ -44,8 +44,17 @@ const Sandwich = (() => {
 		});
 		scroller.addEventListener('keydown', (e) => onKey(graph, e, actions));
 		scroller.addEventListener('scroll', () => Graph.schedule(graph));
-		new ResizeObserver(() => Graph.resize(graph)).observe(scroller);
+		new ResizeObserver(() => {
+			Graph.resize(graph);
+			toRoot(graph);
+		}).observe(scroller);
 		return graph;
+	}
+
+	/* Of callers the method itself is at the bottom. */
+	function toRoot(graph) {
+		if (graph.rootBelow)
+			graph.scroller.scrollTop = graph.scroller.scrollHeight;
 	}
 
 	function take(graph, node, actions) {
@@ -113,7 +122,7 @@ const Sandwich = (() => {
 			Graph.resize(graph);
 			Graph.show(graph, tree, 0, below);
 		}
-		s.callers.scroller.scrollTop = s.callers.scroller.scrollHeight;
+		toRoot(s.callers);
 	}
 
 	function themeChanged(s) {

@@ -7,7 +7,8 @@
  * is called with a span of Selection, or null for all.
  */
 const Strip = (() => {
-	const GUTTER = 86, RIGHT = 12, AXIS = 15, MARKS = 7, LANE = 26, HEAT_SLOT = 2;
+	const GUTTER = 104, RIGHT = 12, AXIS = 15, MARKS = 11, LANE = 26, HEAT_SLOT = 2;
+	const MARKS_MAX = 4;
 	const STEAL_SHARE = 0.05, THROTTLED_THREADS = 0.05;
 
 	function create(box, canvas, tip, choose) {
@@ -47,7 +48,7 @@ const Strip = (() => {
 
 	/* Verdicts that hold for a part of the recording, and what it was taken for. */
 	function marks(shown) {
-		const list = shown.episodes.map((e) => ({from: e.from, to: e.to, bad: e.hurt,
+		const list = shown.episodes.map((e) => ({from: e.from, to: e.to, bad: e.hurt, label: e.name,
 			text: e.verdict + ': ' + e.name + ', ' + Format.moment(e.from) + ' to ' +
 				Format.moment(e.to)}));
 		const since = /since (\d\d):(\d\d):(\d\d) UTC/.exec(shown.capture.host.taken || '');
@@ -58,12 +59,12 @@ const Strip = (() => {
 				shown.capture.host.startUnixMs / 1000;
 
 			if (at >= 0 && at <= Seconds.length(shown.seconds))
-				list.push({from: at, to: at, bad: true, text: 'captured for what began here'});
+				list.push({from: at, to: at, bad: true, label: 'trigger', text: 'captured for what began here'});
 		}
 		return list;
 	}
 
-	/* [{label, most, unit, series, over, overColour}] */
+	/* [{label, series, most: the scale, over: a part of it, overName, overBad}] */
 	function lanes(shown) {
 		const {capture, seconds, process} = shown, h = seconds.host, list = [];
 		const own = Seconds.processOf(seconds, process);
@@ -72,10 +73,11 @@ const Strip = (() => {
 
 		if (!seconds.count)
 			return list;
-		list.push({label: 'CPU', unit: capture.host.cpus + ' CPUs', series: h.cpu,
-			most: Math.max(capture.host.cpus || 1, top(h.cpu)), over: own && own.cpu, overName: named});
+		if (capture.slices.elapsedNs.some((ns) => ns > 0))
+			list.push({label: 'CPU', series: h.cpu, most: Math.max(capture.host.cpus || 1, top(h.cpu)),
+				over: own && own.cpu, overName: named});
 		if (!capture.waitsOff)
-			list.push({label: 'waiting', unit: '', series: h.waiting, most: Math.max(1, top(h.waiting)),
+			list.push({label: 'waiting', series: h.waiting, most: Math.max(1, top(h.waiting)),
 				over: own && own.waiting, overName: named, threads: true});
 		const of = own && Seconds.requestsOf(seconds, process).any ? process : null;
 		const r = Seconds.requestsOf(seconds, of);
@@ -85,8 +87,8 @@ const Strip = (() => {
 				n / Math.max(0.001, seconds.endS[i] - seconds.startS[i]));
 			const all = rate(r.answered);
 
-			list.push({label: 'requests/s', unit: '', series: all, most: Math.max(1, top(all)),
-				over: rate(Float64Array.from(r.slow, (n, i) => n + r.late[i])), overName: 'slow',
+			list.push({label: 'requests/s', series: all, most: Math.max(1, top(all)),
+				over: Float64Array.from(all, (n, i) => n * Seconds.slowShare(r, i)), overName: 'slow',
 				overBad: true, requests: r});
 		}
 		return list;
@@ -174,21 +176,24 @@ const Strip = (() => {
 		const c = t.context, s = t.shown.seconds;
 		let y = 2;
 
-		for (const mark of t.marks.slice(0, 4)) {
+		c.textAlign = 'right';
+		for (const mark of t.marks.slice(0, MARKS_MAX)) {
 			const x = xOf(t, mark.from);
 
 			c.fillStyle = t.theme[mark.bad ? 'strip-bad' : 'muted'];
-			c.fillRect(x, y, Math.max(3, xOf(t, mark.to) - x), MARKS - 3);
+			c.fillRect(x, y, Math.max(3, xOf(t, mark.to) - x), MARKS - 5);
+			c.fillStyle = t.theme.muted;
+			c.fillText(mark.label.slice(0, 22), GUTTER - 8, y + 3, GUTTER - 10);
 			y += MARKS;
 		}
 		for (const band of t.bands) {
 			c.fillStyle = t.theme['band-' + band.colour];
 			for (let i = 0; i < s.count; i++)
 				if (band.test(i))
-					c.fillRect(xOf(t, s.startS[i]), y, xOf(t, s.endS[i]) - xOf(t, s.startS[i]) + 0.5, MARKS - 3);
+					c.fillRect(xOf(t, s.startS[i]), y,
+						xOf(t, s.endS[i]) - xOf(t, s.startS[i]) + 0.5, MARKS - 5);
 			c.fillStyle = t.theme.muted;
-			c.textAlign = 'right';
-			c.fillText(band.name, GUTTER - 8, y + 3);
+			c.fillText(band.name, GUTTER - 8, y + 3, GUTTER - 10);
 			y += MARKS;
 		}
 	}
@@ -281,7 +286,7 @@ const Strip = (() => {
 
 	function resize(t) {
 		const scale = window.devicePixelRatio || 1;
-		const above = (Math.min(4, t.marks.length) + t.bands.length) * MARKS;
+		const above = (Math.min(MARKS_MAX, t.marks.length) + t.bands.length) * MARKS;
 
 		t.top = above ? above + 3 : 2;
 		t.width = t.box.clientWidth;
