@@ -74,8 +74,8 @@ static void put_bytes(struct base64 *b, const uint8_t *bytes, size_t len)
 /* --- deflate --------------------------------------------------------------------------------- */
 
 #define PIECE 65536
-/* Small blocks are packed as well as can be (10 ms a megabyte), large ones in a third of the time of
- * the usual 6 and a twentieth more bytes. */
+/* Small blocks are packed as well as can be (10 ms a megabyte), large ones in a third of the time
+ * of the usual 6 and a twentieth more bytes. */
 #define SMALL	    (2u << 20)
 #define LEVEL_SMALL 9
 #define LEVEL_LARGE 4

@@ -8,8 +8,10 @@
 const App = (() => {
 	const HOTTEST = 5; /* rows of the list */
 	const LEGEND_MAX = 12;
-	const WEIGHT_TEXT = {cpu: 'CPU', harm: 'Harm: who waited meanwhile', slow: 'CPU while requests were slow',
-		blocked: 'Blocked time'};
+	const WEIGHT_TEXT = {cpu: 'CPU', harm: 'Harm: who waited meanwhile',
+		slow: 'CPU while requests were slow', blocked: 'Blocked time'};
+	const HOTTEST_TEXT = {cpu: 'Most CPU by itself in this view', slow: 'Most CPU by itself in this view',
+		harm: 'Most waited for in this view', blocked: 'Most blocked time in this view'};
 	const TABLES = {tree: Views.callTree, bottom: Views.bottomUp, threads: Views.threads,
 		modules: Views.modules};
 	const app = {capture: null, state: null, shown: null, graph: null, tree: null, zoom: 0, mask: null,
@@ -64,7 +66,7 @@ const App = (() => {
 		app.colours = Colours.make(app.shown, state.colour);
 		app.shown.colours = app.colours;
 		Chooser.show(chooser, state.process);
-		Chips.show(Dom.byId('chips'), state, capture, (fields) => change(fields, true), app.shown.wrong);
+		Chips.show(Dom.byId('chips'), state, app.shown, (fields) => change(fields, true));
 		Strip.show(strip, Object.assign({}, app.shown, {heat: state.heat ? app.shown.heat() : null}));
 		renderControls();
 		renderSearch();
@@ -98,7 +100,8 @@ const App = (() => {
 		if (none)
 			return 'Nothing is left of this selection: take filters away, or choose another time.';
 		if (state.weight === 'harm')
-			return 'Each sample counts as many threads as waited for its CPU: width is time that others waited.';
+			return 'Each sample counts as many threads as waited for its CPU: width is time that ' +
+				'others waited.';
 		if (state.weight === 'slow')
 			return 'Samples of seconds in which a tenth of the requests or more were slow.';
 		if (state.weight === 'blocked')
@@ -163,8 +166,9 @@ const App = (() => {
 
 	function renderTable() {
 		const {state, capture, shown} = app;
-		const key = JSON.stringify([State.encode(Object.assign({}, state, {zoom: 0, search: '', regex: false, flip: false}),
-			capture)]);
+		/* What tables do not depend on. */
+		const others = {zoom: 0, search: '', regex: false, flip: false};
+		const key = State.encode(Object.assign({}, state, others), capture);
 
 		if (key === drawnTable)
 			return;
@@ -219,7 +223,8 @@ const App = (() => {
 		const keep = nodes.length <= 7 ? nodes : [...nodes.slice(0, 2), -1, ...nodes.slice(-4)];
 
 		if (!app.zoom) {
-			Dom.fill(Dom.byId('path'), 'Click a frame to zoom in, point at one for its figures, right-click for more.');
+			Dom.fill(Dom.byId('path'), 'Click a frame to zoom in, point at one for its figures, ' +
+				'right-click for more.');
 			return;
 		}
 		Dom.fill(Dom.byId('path'), ...keep.flatMap((node, i) => {
@@ -256,13 +261,16 @@ const App = (() => {
 
 		Dom.fill(Dom.byId('legend'), ...list.slice(0, LEGEND_MAX).map(([key, sum]) => {
 			const swatch = Dom.make('span', 'swatch');
-			const item = Dom.make('li', '', swatch, Dom.make('bdi', '', Details.KIND_TEXT[key] || key || '[unknown]'),
+			const item = Dom.make('li', '', swatch,
+				Dom.make('bdi', '', Details.KIND_TEXT[key] || key || '[unknown]'),
 				' ' + Format.percent(sum, tree.total[zoom]));
 
 			swatch.style.background = Colours.fill(colours, ...samples.get(key));
 			item.title = 'share of what is shown, by itself';
 			return item;
-		}), ...list.length > LEGEND_MAX ? [Dom.make('li', 'muted', 'and ' + (list.length - LEGEND_MAX) + ' more')] : []);
+		}));
+		if (list.length > LEGEND_MAX)
+			Dom.byId('legend').append(Dom.make('li', 'muted', 'and ' + (list.length - LEGEND_MAX) + ' more'));
 		Dom.byId('legend').setAttribute('aria-label', 'Colours, by ' + colours.by + ' (' +
 			capture.symbols.length + ' methods)');
 	}
@@ -270,8 +278,7 @@ const App = (() => {
 	function renderHottest() {
 		const whole = app.tree.total[app.zoom];
 
-		Dom.byId('hottest-title').textContent = app.state.weight === 'blocked' ? 'Most blocked time in this view'
-			: app.state.weight === 'harm' ? 'Most waited for in this view' : 'Most CPU by itself in this view';
+		Dom.byId('hottest-title').textContent = HOTTEST_TEXT[app.state.weight];
 		Dom.fill(Dom.byId('hottest-list'),
 			 ...topOfView(HOTTEST).map((top) =>
 				 Dom.make('li', '', hottestButton(app.capture.symbols[top.row], top, whole))));

@@ -28,21 +28,22 @@ const Chips = (() => {
 		return KIND_TEXT[filter.kind] + ' ' + text.slice(0, 80);
 	}
 
-	/* change(fields) sets parts of the state; wrong: filters that are no valid pattern, by text. */
-	function show(box, state, capture, change, wrong) {
-		const list = [];
+	/* change(fields) sets parts of the state; shown: of Shown. */
+	function show(box, state, shown, change) {
+		const {capture, wrong} = shown, list = [];
 
 		if (state.process !== null)
 			list.push(chip('process ' + capture.processes[state.process].name + ' ' +
 				capture.processes[state.process].pid, 'Show all processes', () => change({process: null, zoom: 0})));
 		if (state.span)
-			list.push(chip(spanText(state.span, capture), 'Show the whole recording (Esc in the time strip)',
+			list.push(chip(spanText(shown), 'Show the whole recording (Esc in the time strip)',
 				() => change({span: null})));
 		state.filters.forEach((filter, i) => {
 			const error = wrong.get(i);
 
-			list.push(chip(filterText(filter) + (error ? ': ' + error : ''), KIND_TEXT[filter.kind] + ' ' + filter.text +
-				HOW_TEXT[filter.how], () => change({filters: state.filters.filter((_, n) => n !== i)}), error));
+			list.push(chip(filterText(filter) + (error ? ': ' + error : ''),
+				KIND_TEXT[filter.kind] + ' ' + filter.text + HOW_TEXT[filter.how],
+				() => change({filters: state.filters.filter((_, n) => n !== i)}), error));
 		});
 		if (state.mycode)
 			list.push(chip('just my code', 'Framework, runtime and kernel are in whose code called them',
@@ -57,10 +58,8 @@ const Chips = (() => {
 		box.hidden = !list.length;
 	}
 
-	function spanText(span, capture) {
-		const bounds = Seconds.bounds({startS: Array.from(capture.slices.startNs, (n) => n / 1e9),
-			endS: Array.from(capture.slices.startNs, (n, i) => (n + capture.slices.lengthNs[i]) / 1e9),
-			capture}, span);
+	function spanText(shown) {
+		const bounds = Seconds.bounds(shown.seconds, shown.span);
 
 		return Format.moment(bounds.from) + ' to ' + Format.moment(bounds.to);
 	}

@@ -57,10 +57,10 @@ const Header = (() => {
 		element.querySelector('summary').textContent = lossSummary(capture);
 		element.classList.toggle('some', capture.losses.length > 0 || !capture.books.known ||
 			capture.books.lostPerMillion > 0);
-		Dom.fill(sheet, Dom.make('p', '', booksText(capture)), Dom.make('table', '', Dom.make('tbody', '', ...capture.losses.map((l) =>
-			Dom.make('tr', '', Dom.make('td', 'number', Format.count(l.count)),
-				 Dom.make('td', '', l.text,
-					  Dom.make('div', 'muted', l.remedy)))))));
+		Dom.fill(sheet, Dom.make('p', '', booksText(capture)), Dom.make('table', '',
+			Dom.make('tbody', '', ...capture.losses.map((l) =>
+				Dom.make('tr', '', Dom.make('td', 'number', Format.count(l.count)),
+					 Dom.make('td', '', l.text, Dom.make('div', 'muted', l.remedy)))))));
 	}
 
 	function show(capture) {

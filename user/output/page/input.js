@@ -32,24 +32,25 @@ const Input = (() => {
 		const symbol = app.capture.symbols[row], code = Capture.isCode(symbol);
 		const name = (kind) => () => addFilter({kind, how: 'is', text: symbol.name});
 		const module = (kind) => () => addFilter({kind, how: 'is', text: symbol.module});
-		const list = [];
+		const step = (fields) => () => app.change(fields, true);
+		const list = [], moduleName = 'module ' + symbol.module.slice(0, 40);
 
 		Dom.byId('tip').hidden = true;
 		if (id >= 0)
-			list.push({text: 'Zoom in', hint: 'Enter', act: () => app.change({view: 'flame', zoom: id}, true)});
+			list.push({text: 'Zoom in', hint: 'Enter', act: step({view: 'flame', zoom: id})});
 		if (symbol.process)
-			list.push({text: 'Only this process', act: () => app.change({process: symbol.process.index, zoom: 0}, true)});
+			list.push({text: 'Only this process', act: step({process: symbol.process.index, zoom: 0})});
 		if (code)
 			list.push({text: 'Callers and callees', hint: 's', act: () => actions.sandwich(row)},
-				{text: 'Find it everywhere', act: () => app.change({view: 'flame', search: symbol.name, regex: false}, false)}, '-',
+				{text: 'Find it everywhere', act: step({view: 'flame', search: symbol.name, regex: false})}, '-',
 				{text: 'Focus on it', act: name('focus')},
 				{text: 'Leave stacks with it out', act: name('hide')},
 				{text: 'Merge it into its callers', act: name('merge')},
 				{text: 'Collapse it', act: name('collapse')});
 		if (code && symbol.module && symbol.module !== symbol.name)
-			list.push('-', {text: 'Merge module ' + symbol.module.slice(0, 40), act: module('merge')},
-				{text: 'Collapse module ' + symbol.module.slice(0, 40), act: module('collapse')},
-				{text: 'Focus on module ' + symbol.module.slice(0, 40), act: module('focus')});
+			list.push('-', {text: 'Merge ' + moduleName, act: module('merge')},
+				{text: 'Collapse ' + moduleName, act: module('collapse')},
+				{text: 'Focus on ' + moduleName, act: module('focus')});
 		list.push('-', {text: 'Copy name', act: () => copy(symbol.name, 'Name')});
 		if (id >= 0)
 			list.push({text: 'Copy stack', act: () => copy(stackText(id), 'Stack')});
@@ -88,10 +89,14 @@ const Input = (() => {
 	function openSave() {
 		const {capture, tree, zoom} = app, r = Dom.byId('save').getBoundingClientRect();
 
+		const svg = () => Save.text(Save.svg(capture, tree, zoom, look()), fileName('svg'), 'image/svg+xml');
+		const folded = () => Save.text(Save.folded(capture, app.shown.full()), fileName('folded'),
+			'text/plain');
+
 		Menu.open('Save what is chosen', [
-			{text: 'Picture, SVG', act: () => Save.text(Save.svg(capture, tree, zoom, look()), fileName('svg'), 'image/svg+xml')},
+			{text: 'Picture, SVG', act: svg},
 			{text: 'Picture, PNG', act: () => Save.png(capture, tree, zoom, look(), fileName('png'))},
-			{text: 'Folded stacks', act: () => Save.text(Save.folded(capture, app.shown.full()), fileName('folded'), 'text/plain')},
+			{text: 'Folded stacks', act: folded},
 			'-', {text: 'Copy a link to this view', act: () => copy(location.href, 'Link')},
 		], r.left, r.bottom + 4);
 	}

@@ -136,7 +136,8 @@ const Report = (() => {
 	}
 
 	function section(title, note, ...parts) {
-		const s = Dom.make('section', '', Dom.make('h3', '', title, note ? Dom.make('span', 'muted', ' ' + note) : ''));
+		const heading = Dom.make('h3', '', title, Dom.make('span', 'muted', note ? ' ' + note : ''));
+		const s = Dom.make('section', '', heading);
 
 		s.append(...parts);
 		return s;

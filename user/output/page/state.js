@@ -18,7 +18,8 @@ const State = (() => {
 
 	function initial(capture) {
 		return {
-			process: capture.first, view: 'flame', weight: weights(capture).includes(capture.weight) ? capture.weight : 'cpu', colour: 'kind', zoom: 0,
+			process: capture.first, view: 'flame', colour: 'kind', zoom: 0,
+			weight: weights(capture).includes(capture.weight) ? capture.weight : 'cpu',
 			search: '', regex: false, flip: false, mycode: capture.justMyCode, recursion: false,
 			heat: false, span: null, filters: [], cut: 0, method: null,
 		};
