@@ -96,7 +96,7 @@ PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
 .DELETE_ON_ERROR:
 .PHONY: all static image install uninstall run test unit bpf-tests live bench soak verdicts guests fuzz fuzz-short \
-	check check-layers check-format check-schema format deps deps-test deps-bench deps-guest clean help workloads
+	check check-layers check-format check-schema check-page format deps deps-test deps-bench deps-guest clean help workloads
 
 all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
 
@@ -114,7 +114,7 @@ help:
 	@echo 'make guests       kernels 5.10, 6.1, 6.12 in emulated machines (downloads 90 MB)'
 	@echo 'make verdicts     verdicts on programs whose state is known: the confusion matrix, 10 minutes'
 	@echo 'make soak         long run under churn'
-	@echo 'make check-layers | check-format | check-schema | format'
+	@echo 'make check-layers | check-format | check-schema | check-page | format'
 	@echo 'make clean        remove $(BUILD)'
 	@echo 'V=1 shows the commands; CC, CLANG, BPFTOOL, CFLAGS can be set'
 
@@ -352,7 +352,7 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 
 workloads: $(WORKLOADS)
 # Unit tests compute while those of the BPF programs wait.
-check: check-format check-layers check-schema
+check: check-format check-layers check-schema check-page
 	@$(MAKE) $(UNIT_TESTS) $(BPF_TESTS) workloads
 	@$(MAKE) -j2 -Otarget unit bpf-tests
 unit: $(UNIT_TESTS)
@@ -380,6 +380,10 @@ soak: all workloads
 
 check-layers:
 	@tests/support/check_layers.sh
+# The modules of the flame graph page, without a browser.
+check-page:
+	@command -v node >/dev/null || { echo "node: not found; install the Debian package nodejs (or: make deps-test)" >&2; exit 1; }
+	@node --test tests/page/ >$(BUILD)/page-test.log 2>&1 || { cat $(BUILD)/page-test.log; exit 1; }
 check-schema:
 	@tests/support/check_schema.py tests/golden/*.json
 check-format:

@@ -86,7 +86,8 @@ within "thread-seconds in the mutex, in ms" \
 	"$(awk '/;take_turn;/ { ms += $NF } END { print ms }' "$T/folded")" 50000 100000
 "$HOTRUN" flame --blocked -o "$T/page.html" "$capture" 2>"$T/err"
 is "a page of it ends well" $? 0
-says "it knows what it is of" "$T/page.html" '"blocked":true'
+tests/support/page_block.py "$T/page.html" >"$T/page.json"
+says "it knows what it is of" "$T/page.json" '"weight": "blocked"'
 
 # --- where all stood as it ended ---
 "$HOTRUN" threads "$capture" -p "$net" --format json >"$T/end.json" 2>"$T/err"

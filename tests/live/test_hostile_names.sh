@@ -45,7 +45,9 @@ done
 "$HOTRUN" flame "$capture" -o "$T/flame.html" 2>>"$T/err" || fail "flame: $(cat "$T/err")"
 check "no byte that a terminal obeys in reports and stacks" \
 	facts clean text "$T/report" "$T/bottom" "$T/summary" "$T/folded" "$T/folded.pid" "$T/names.sum" "$T/err" "$T/names.err"
+tests/support/page_block.py "$T/flame.html" >"$T/flame.json"
 check "nor in the page, and no markup of a target" facts clean html "$T/flame.html"
+check "its data can be read" grep -q '"format": "hotrun-flame"' "$T/flame.json"
 check "folded lines are stacks and counts" facts folded "$T/folded"
 for format in csv firefox json ndjson otlp perf-script perfetto pprof speedscope svg; do
 	"$HOTRUN" export --format $format "$capture" -o "$T/export.$format" 2>>"$T/err" || fail "export --format $format"

@@ -85,7 +85,8 @@ is "and no escape comes through" "$(grep -c "$(printf '\033')" "$T/report")" 0
 "$HOTRUN" report --by workload --summary --width 160 "$T/node.hotrun" >"$T/workloads" 2>"$T/err"
 says "replicas are one row" "$T/workloads" "2 x prod/shop/api"
 "$HOTRUN" flame -o "$T/page.html" "$T/node.hotrun" >/dev/null 2>&1
-says "the page names the pod" "$T/page.html" "prod/shop-7d9c6b5f4d-x2x9k/api"
+tests/support/page_block.py "$T/page.html" >"$T/page.json"
+says "the page names the pod" "$T/page.json" "prod/shop-7d9c6b5f4d-x2x9k/api"
 
 # --- hotrun in a pod of its own -------------------------------------------------------------------------
 burn 0xabc4

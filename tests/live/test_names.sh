@@ -76,6 +76,7 @@ says "the report says how it is to be read" "$T/report" "just my code: what appl
 "$HOTRUN" report --just-my-code --raw-names -p Names "$T/names.hotrun" >"$T/report" 2>"$T/err" || fail "report"
 says "raw names in the report" "$T/report" "Load.Burn::Spin("
 "$HOTRUN" flame --just-my-code -o "$T/page.html" "$T/names.hotrun" 2>"$T/err" || fail "flame: $(cat "$T/err")"
-says "the page tells it, too" "$T/page.html" '"justMyCode":true'
+tests/support/page_block.py "$T/page.html" >"$T/page.json"
+says "the page tells it, too" "$T/page.json" '"justMyCode": true'
 "$HOTRUN" export --my-code a/b "$T/names.hotrun" >"$T/out" 2>"$T/err"
 is "a path is no module" $? 2

@@ -136,6 +136,15 @@ says "and says what it left out" "$T/err" "1 of 3 captures could not be read"
 is "it only reads: exit code" $? 2
 says "it only reads" "$T/err" "it may read, and nothing else"
 
+# --- a span chosen in a page has the samples of the same window ---
+"$HOTRUN" flame -o "$T/page.html" "$capture" 2>"$T/err" || fail "flame: $(cat "$T/err")"
+for span in "0 3" "2.5 2.6" "$from $to"; do
+	set -- $span
+	"$HOTRUN" export --from "$1" --to "$2" "$capture" >"$T/folded" 2>"$T/err" || fail "export $span: $(cat "$T/err")"
+	is "the page's samples from $1 to $2" "$(tests/support/page_block.py "$T/page.html" sum "$1" "$2")" \
+		"$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")"
+done
+
 # --- what cannot be ---
 # refused CODE TEXT OPTION...
 refused() {

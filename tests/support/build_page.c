@@ -100,6 +100,17 @@ static void build_hostile(struct model *m)
 	build_samples(m, t, 100, 0, path, build_hostile_cnt);
 }
 
+/* Of the shop, slow in the third second; nginx waited for it then. */
+static void build_requests(struct model *m)
+{
+	uint32_t port = build_endpoint(m, 0, "0.0.0.0", 8080);
+
+	for (uint32_t slice = 0; slice < 6; slice++)
+		build_answers(m, slice, port, slice == 2 ? 2 * BUILD_SECOND : 1000000, 100);
+	build_contention(m, 2, 0, 1, 49500);
+	build_waiters(m, 100, 2);
+}
+
 struct model *build_page_capture(void)
 {
 	struct model *m = build_model(2, 99);
@@ -114,10 +125,41 @@ struct model *build_page_capture(void)
 	BUILD_SAMPLES(m, worker, 200, main);
 	BUILD_SAMPLES(m, worker, 100, main, epoll, wait);
 	build_hostile(m);
+	/* A hundred a second: first those of the shop, then nginx, then the hostile ones. */
+	for (size_t i = 0; i < m->samples_cnt; i++)
+		m->samples[i].time_ns = BUILD_START_NS + i * 10000000;
 	build_books(m, 10);
+	build_requests(m);
 	m->cpus[0].ticks_taken += 37;
 	model_loss_add(m, LOSS_SAMPLE_RING_FULL, 37);
 	model_loss_add(m, LOSS_USER_STACK_FAULT, 5);
+	return m;
+}
+
+struct model *build_page_blocked(void)
+{
+	struct model *m = build_page_capture();
+
+	/* Each second of the first six the shop's thread stood in what it ran. */
+	for (uint32_t slice = 0; slice < 6; slice++) {
+		struct model_stand stand = {.at = m->samples[slice * 100],
+					    .call = STAND_CALL_NONE,
+					    .blocked_ns = 800000000,
+					    .slice = slice,
+					    .state = 'D'};
+
+		model_stand_add(m, &stand);
+	}
+	return m;
+}
+
+struct model *build_page_older(void)
+{
+	struct model *m = build_model(2, 99);
+
+	build_shop(m);
+	m->host.off = OFF_ACCOUNTS | OFF_REQUESTS | OFF_STANDS;
+	m->host.end_ns = m->host.start_ns + BUILD_SECOND;
 	return m;
 }
 
@@ -153,5 +195,86 @@ struct model *build_page_large(uint32_t node_cnt)
 		build_samples(m, t, 1 + i % 3, 0, path, 64);
 	}
 	build_books(m, 1);
+	return m;
+}
+
+#define HOUR_SYMBOLS   6000u
+#define HOUR_PROCESSES 32u
+#define HOUR_THREADS   16u
+#define HOUR_SECONDS   3600u
+#define HOUR_TRUNK     14u
+
+/* A walk through a graph of calls in which the first of what a method calls is the commonest: as
+ * real stacks do, most share their beginnings. */
+static uint32_t hour_stack(const uint32_t *symbols, uint64_t *random, uint32_t path[static 64])
+{
+	uint32_t at, depth = 0, length;
+
+	*random = hash_u64(*random + 1);
+	at = (uint32_t)(*random % 40);
+	length = 24 + (uint32_t)(*random >> 32) % 30;
+	for (uint32_t i = 0; i < HOUR_TRUNK; i++)
+		path[depth++] = symbols[(at / 8) * HOUR_TRUNK + i];
+	while (depth < length) {
+		uint32_t choice;
+
+		*random = hash_u64(*random + 1);
+		choice = __builtin_ctz((uint32_t)*random | 0x10);
+		at = (uint32_t)(hash_pair(at + 1, choice) % (HOUR_SYMBOLS - 200)) + 200;
+		path[depth++] = symbols[at];
+	}
+	return depth;
+}
+
+static void hour_seconds(struct model *m, uint32_t samples)
+{
+	uint32_t port = build_endpoint(m, 0, "0.0.0.0", 8080);
+
+	for (uint32_t i = 0; i < HOUR_SECONDS; i++) {
+		build_slice(m, BUILD_SECOND, BUILD_SECOND / 2 + i % 7 * 50000000, 0,
+			    samples / HOUR_SECONDS / m->host.cpus_online);
+		build_answers(m, i, port, i / 60 == 30 ? BUILD_SECOND : 2000000, 50);
+		for (uint32_t t = 0; t < HOUR_PROCESSES * HOUR_THREADS; t += 8)
+			build_account(m, i, t,
+				      &(struct sched_figures){.on_cpu_ns = 20000000,
+							      .waited_ns = i * 1000});
+	}
+}
+
+struct model *build_page_hour(uint32_t samples, uint32_t stacks)
+{
+	struct model *m = build_model(64, 99);
+	uint32_t symbols[HOUR_SYMBOLS], path[64];
+	uint64_t random = 1;
+	char name[96];
+
+	for (uint32_t i = 0; i < HOUR_SYMBOLS; i++) {
+		snprintf(name, sizeof(name), "Hour.Service%u.Components.Type%u.Method%uAsync",
+			 i % 37, i % 211, i);
+		symbols[i] = build_symbol(m, name, "Hour.Service", KIND_JIT, i % 3 == 0);
+	}
+	for (uint32_t p = 0; p < HOUR_PROCESSES; p++) {
+		snprintf(name, sizeof(name), "Hour.Service%u", p);
+		build_process(m, 100 + p * 100, name, PROCESS_DOTNET);
+		for (uint32_t t = 0; t < HOUR_THREADS; t++)
+			build_thread(m, p, 100 + p * 100 + t, t ? ".NET TP Worker" : name, 0, 'S');
+	}
+	while (m->stacks_cnt < stacks) {
+		uint32_t thread = (uint32_t)(hash_u64(random) % (HOUR_PROCESSES * HOUR_THREADS));
+		uint32_t depth = hour_stack(symbols, &random, path);
+
+		build_samples(m, thread, 1, 0, path, depth);
+	}
+	for (uint32_t i = 0; m->samples_cnt < samples; i++) {
+		struct model_sample sample = m->samples[i];
+
+		model_sample_add(m, &sample);
+	}
+	for (size_t i = 0; i < m->samples_cnt; i++) {
+		m->samples[i].time_ns =
+			BUILD_START_NS + hash_u64(i) % (HOUR_SECONDS * BUILD_SECOND);
+		m->samples[i].waiters = (uint32_t)(hash_u64(i) >> 60);
+	}
+	hour_seconds(m, samples);
 	return m;
 }

@@ -96,6 +96,7 @@ step "make" "$MAKE" -j"$(nproc)" all || {
 	exit 1
 }
 step "make a second time: nothing to do" "$MAKE" -q all
+step check-page "$MAKE" check-page
 step "programs that drive the kernel" "$MAKE" -j"$(nproc)" "$BUILD/bpf-tests/bpf" workloads \
 	"$BUILD/bench/image_names" "$BUILD/bench/image_rows" "$BUILD/bench/fake_recorder" \
 	"$BUILD/bench/metrics_host"

@@ -28,8 +28,8 @@ static const struct command_option rows[] = {
 	       option_text, .complete = COMPLETE_FILE, IN(output)),
 	OPTION('p', "process", "NAME|PID", "show this process first", option_text, IN(process)),
 	OPTION(0, "blocked", NULL,
-	       "blocked time instead of CPU time: where threads waited, idle waits left out",
-	       option_true, IN(flame.blocked)),
+	       "show blocked time first: where threads waited, idle waits left out", option_true,
+	       IN(flame.blocked)),
 	OPTION(0, "idle", NULL, "idle waits among these, too", option_true, IN(flame.idle)),
 };
 
@@ -56,7 +56,7 @@ static int run(int argc, char **argv)
 	if (!rc)
 		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
 	if (!rc && a.flame.blocked)
-		rc = blocked_take(m, a.flame.idle);
+		rc = blocked_check(m);
 	if (!rc) {
 		a.flame.addresses = a.frames.addresses;
 		if (cnt)
@@ -75,7 +75,14 @@ const struct command flame_command = {
 	.usage = "[OPTION]... [FILE]",
 	.about = "Writes the flame graph of a capture as one HTML page that needs no network. "
 		 "Without\n"
-		 "FILE, of the newest capture in this folder. Needs no privileges.\n",
+		 "FILE, of the newest capture in this folder. Needs no privileges.\n"
+		 "\n"
+		 "In the page: a strip of time to choose a span in, views (flame graph, callers "
+		 "and\n"
+		 "callees, call tree, bottom up, threads, modules, the report), weights (CPU, who\n"
+		 "waited meanwhile, CPU while requests were slow, blocked time), filters; ? lists "
+		 "its\n"
+		 "keys. The options say what it shows first.\n",
 	.groups = groups,
 	.groups_cnt = OPTION_COUNT(groups),
 	.operand = COMPLETE_FILE,

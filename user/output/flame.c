@@ -2,20 +2,41 @@
 #include "output/flame.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "output/html.h"
+#include "output/pack.h"
 
 HTML_EMBED(html, "flame.html");
 HTML_EMBED(css, "flame.css");
+HTML_EMBED(loader, "loader.js");
 HTML_EMBED(format, "format.js");
 HTML_EMBED(dom, "dom.js");
+HTML_EMBED(pattern, "pattern.js");
+HTML_EMBED(codec, "codec.js");
 HTML_EMBED(capture, "capture.js");
 HTML_EMBED(search, "search.js");
+HTML_EMBED(seconds, "seconds.js");
+HTML_EMBED(selection, "selection.js");
+HTML_EMBED(folds, "folds.js");
+HTML_EMBED(tree, "tree.js");
+HTML_EMBED(state, "state.js");
+HTML_EMBED(shown, "shown.js");
+HTML_EMBED(colours, "colours.js");
 HTML_EMBED(graph, "graph.js");
 HTML_EMBED(details, "details.js");
-HTML_EMBED(chooser, "chooser.js");
 HTML_EMBED(header, "header.js");
+HTML_EMBED(chooser, "chooser.js");
+HTML_EMBED(chips, "chips.js");
+HTML_EMBED(menu, "menu.js");
+HTML_EMBED(save, "save.js");
+HTML_EMBED(table, "table.js");
+HTML_EMBED(views, "views.js");
+HTML_EMBED(report, "report.js");
+HTML_EMBED(sandwich, "sandwich.js");
+HTML_EMBED(strip, "strip.js");
+HTML_EMBED(input, "input.js");
 HTML_EMBED(app, "app.js");
 
 #define PART(name)                                           \
@@ -25,40 +46,95 @@ HTML_EMBED(app, "app.js");
 
 static const struct part {
 	const char *start, *end;
-} css = PART(css), scripts[] = {
-			   /* Each uses only what stands before it. */
-			   PART(format),  PART(dom),	 PART(capture), PART(search), PART(graph),
-			   PART(details), PART(chooser), PART(header),	PART(app),
+} css = PART(css), loader = PART(loader);
+
+/* Each uses only what stands before it. */
+static const struct part scripts[] = {
+	PART(format),  PART(dom),	PART(pattern), PART(codec),  PART(capture), PART(search),
+	PART(seconds), PART(selection), PART(folds),   PART(tree),   PART(state),   PART(shown),
+	PART(colours), PART(graph),	PART(details), PART(header), PART(chooser), PART(chips),
+	PART(menu),    PART(save),	PART(table),   PART(views),  PART(report),  PART(sandwich),
+	PART(strip),   PART(input),	PART(app),
 };
+
+struct page {
+	struct model *m;
+	const struct flame_options *options;
+	char nonce[HTML_NONCE_BYTES];
+};
+
+/* The data block, in base64. */
+static int put_data(FILE *out, struct model *m, const struct flame_options *options)
+{
+	char *data = NULL;
+	size_t len = 0;
+	FILE *block = open_memstream(&data, &len);
+	int err = block ? flame_write_data(block, m, options) : -ENOMEM;
+
+	if (block && fclose(block))
+		err = -ENOMEM;
+	if (!err)
+		err = pack_write(out, data, len);
+	free(data);
+	return err;
+}
 
 static void put_part(FILE *out, const struct part *part)
 {
 	fwrite(part->start, 1, (size_t)(part->end - part->start), out);
 }
 
-/* Writes what a {{marker}} of flame.html stands for; unknown ones are written as they are. */
-static int put_marker(FILE *out, const char *name, size_t len, const char *nonce, struct model *m,
-		      const struct flame_options *options)
+/* Some parts as one, in base64. */
+static int put_packed(FILE *out, const struct part *parts, size_t cnt)
 {
-	if (len == 5 && !memcmp(name, "nonce", len))
-		fputs(nonce, out);
-	else if (len == 3 && !memcmp(name, "css", len))
-		put_part(out, &css);
-	else if (len == 4 && !memcmp(name, "data", len))
-		return flame_write_data(out, m, options);
-	else if (len == 2 && !memcmp(name, "js", len))
-		for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
-			put_part(out, &scripts[i]);
-	else
+	char *code = NULL;
+	size_t len = 0;
+	FILE *all = open_memstream(&code, &len);
+	int err = all ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < cnt; i++)
+		put_part(all, &parts[i]);
+	if (all && fclose(all))
+		err = -ENOMEM;
+	if (!err)
+		err = pack_write(out, code, len);
+	free(code);
+	return err;
+}
+
+/* Writes what a {{marker}} of flame.html stands for; unknown ones are written as they are. */
+static int put_marker(FILE *out, const char *name, size_t len, const struct page *p)
+{
+	const char *const words[] = {"nonce", "css", "loader", "code", "data"};
+	size_t i = 0;
+
+	while (i < sizeof(words) / sizeof(*words) &&
+	       (strlen(words[i]) != len || memcmp(name, words[i], len)))
+		i++;
+	switch (i) {
+	case 0:
+		fputs(p->nonce, out);
+		return 0;
+	case 1:
+		return put_packed(out, &css, 1);
+	case 2:
+		put_part(out, &loader);
+		return 0;
+	case 3:
+		return put_packed(out, scripts, sizeof(scripts) / sizeof(*scripts));
+	case 4:
+		return put_data(out, p->m, p->options);
+	default:
 		fprintf(out, "{{%.*s}}", (int)len, name);
-	return 0;
+		return 0;
+	}
 }
 
 int flame_write(FILE *out, struct model *m, const struct flame_options *options)
 {
 	const char *at = hotrun_page_html, *end = hotrun_page_html_end, *open, *close;
-	char nonce[HTML_NONCE_BYTES];
-	int err = html_nonce(nonce);
+	struct page p = {.m = m, .options = options};
+	int err = html_nonce(p.nonce);
 
 	while (!err) {
 		open = memmem(at, (size_t)(end - at), "{{", 2);
@@ -66,7 +142,7 @@ int flame_write(FILE *out, struct model *m, const struct flame_options *options)
 		if (!close)
 			break;
 		fwrite(at, 1, (size_t)(open - at), out);
-		err = put_marker(out, open + 2, (size_t)(close - open - 2), nonce, m, options);
+		err = put_marker(out, open + 2, (size_t)(close - open - 2), &p);
 		at = close + 2;
 	}
 	if (err)

@@ -1,165 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The data block: its JSON, and what stands behind it. */
 #include <errno.h>
 #include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
-#include "base/grow.h"
 #include "bpf/events.h"
 #include "judge/books.h"
 #include "judge/remedy.h"
-#include "model/paths.h"
 #include "model/workload.h"
-#include "output/flame.h"
-#include "output/forest.h"
-#include "output/json.h"
-
-/* How often a method was sampled in one tier; tier "" where it has none. */
-struct tier {
-	uint32_t symbol;
-	const char *tier;
-	uint64_t frames, later;
-};
-
-struct data {
-	struct json json;
-	struct model *m;
-	struct forest forest;
-	MODEL_TABLE(struct tier, tiers);
-	struct hash_index tier_index;
-	/* Numbers of symbols and strings in the output: in order of first use. */
-	uint32_t *number; /* by symbol row, MODEL_NONE = not used yet */
-	MODEL_TABLE(uint32_t, symbols);
-	MODEL_TABLE(const char *, strings);
-	struct hash_index string_index;
-};
-
-/* --- gathering ------------------------------------------------------------------------------- */
-
-/* Strings of the model are interned: equal ones have one address. */
-static bool tier_equal(const void *owner, uint32_t row, const void *key)
-{
-	const struct tier *tier = &((const struct data *)owner)->tiers[row], *k = key;
-
-	return tier->symbol == k->symbol && tier->tier == k->tier;
-}
-
-static int count_tier(struct data *d, uint32_t symbol, const struct model_location *location,
-		      uint64_t weight)
-{
-	struct tier key = {.symbol = symbol, .tier = location->tier};
-	uint64_t hash = hash_pair(symbol, (uintptr_t)location->tier);
-	uint32_t row = hash_find(&d->tier_index, hash, tier_equal, d, &key);
-	int err;
-
-	if (row == HASH_NONE) {
-		err = GROW(d->tiers, d->tiers_cnt, d->tiers_cap);
-		if (!err)
-			err = hash_add(&d->tier_index, hash, (uint32_t)d->tiers_cnt);
-		if (err)
-			return err;
-		row = (uint32_t)d->tiers_cnt;
-		d->tiers[d->tiers_cnt++] = key;
-	}
-	d->tiers[row].frames += weight;
-	d->tiers[row].later += location->flags & LOCATION_LATER ? weight : 0;
-	return 0;
-}
-
-static int add_sample(struct data *d, struct paths *p)
-{
-	const struct model *m = d->m;
-	uint64_t weight = model_weight(&m->samples[p->sample]);
-	int err = forest_add(&d->forest, m->threads[p->thread].process, p->methods, p->methods_cnt,
-			     p->thread, weight);
-
-	for (size_t i = 0; !err && i < p->frames_cnt; i++) {
-		const struct model_location *location;
-
-		if (p->frames[i].location == MODEL_NONE)
-			continue;
-		location = &m->locations[p->frames[i].location];
-		if (*location->tier || location->flags & LOCATION_LATER)
-			err = count_tier(d, method_of(&p->map, p->m, p->frames[i].symbol), location,
-					 weight);
-	}
-	return err;
-}
-
-/* Heaviest first, then by pid or name. */
-static int compare_nodes(const struct forest_node *a, const struct forest_node *b, int level,
-			 const void *arg)
-{
-	const struct model *m = arg;
-	int c = COMPARE(b->total, a->total);
-
-	if (c)
-		return c;
-	return level ? strcmp(m->symbols[a->key].name, m->symbols[b->key].name)
-		     : COMPARE(m->processes[a->key].tgid, m->processes[b->key].tgid);
-}
-
-static int gather(struct data *d, bool addresses)
-{
-	struct paths paths = {0};
-	int err = paths_begin(&paths, d->m, MODEL_NONE, addresses ? 0 : PATHS_FOLD_UNNAMED);
-
-	while (!err && paths_next(&paths))
-		err = add_sample(d, &paths);
-	paths_end(&paths);
-	if (!err)
-		err = forest_link(&d->forest, compare_nodes, d->m);
-	if (err)
-		return err;
-	d->number = malloc((d->m->symbols_cnt + 1) * sizeof(*d->number));
-	if (!d->number)
-		return -ENOMEM;
-	memset(d->number, 0xff, (d->m->symbols_cnt + 1) * sizeof(*d->number));
-	return 0;
-}
-
-/* --- numbering ------------------------------------------------------------------------------- */
-
-static int number_symbol(struct data *d, uint32_t row, uint32_t *ret_number)
-{
-	if (d->number[row] == MODEL_NONE) {
-		int err = GROW(d->symbols, d->symbols_cnt, d->symbols_cap);
-
-		if (err)
-			return err;
-		d->number[row] = (uint32_t)d->symbols_cnt;
-		d->symbols[d->symbols_cnt++] = row;
-	}
-	*ret_number = d->number[row];
-	return 0;
-}
-
-static bool string_equal(const void *owner, uint32_t row, const void *key)
-{
-	return ((const struct data *)owner)->strings[row] == key;
-}
-
-static int number_string(struct data *d, const char *string, uint32_t *ret_number)
-{
-	uint64_t hash = hash_u64((uintptr_t)string);
-	uint32_t row = hash_find(&d->string_index, hash, string_equal, d, string);
-	int err;
-
-	if (row == HASH_NONE) {
-		err = GROW(d->strings, d->strings_cnt, d->strings_cap);
-		if (!err)
-			err = hash_add(&d->string_index, hash, (uint32_t)d->strings_cnt);
-		if (err)
-			return err;
-		row = (uint32_t)d->strings_cnt;
-		d->strings[d->strings_cnt++] = string;
-	}
-	*ret_number = row;
-	return 0;
-}
-
-/* --- writing --------------------------------------------------------------------------------- */
+#include "output/flame_internal.h"
+#include "output/report.h"
 
 /* Start of the recording in ms since 1970, 0 when the clock's offset is not known. */
 static uint64_t start_unix_ms(const struct model *m)
@@ -172,7 +23,7 @@ static uint64_t start_unix_ms(const struct model *m)
 	return ns > 0 ? (uint64_t)ns / 1000000 : 0;
 }
 
-static void put_host(struct data *d)
+static void put_host(struct flame_data *d)
 {
 	const struct model_host *h = &d->m->host;
 	struct json *j = &d->json;
@@ -208,10 +59,9 @@ static bool loses_samples(uint32_t cause)
 	       cause == LOSS_TICKS_MISSED;
 }
 
-/* Of blocked time there are none. */
-static void put_books(struct data *d, const struct totals *t, bool blocked)
+static void put_books(struct flame_data *d, const struct totals *t)
 {
-	struct books b = blocked ? (struct books){0} : books_of(d->m, t);
+	struct books b = books_of(d->m, t);
 	struct json *j = &d->json;
 
 	json_object(j, "books");
@@ -227,12 +77,12 @@ static void put_books(struct data *d, const struct totals *t, bool blocked)
 	json_end(j);
 }
 
-static void put_losses(struct data *d, const struct totals *t, bool blocked)
+static void put_losses(struct flame_data *d, const struct totals *t)
 {
 	struct json *j = &d->json;
 
 	json_array(j, "losses");
-	for (uint32_t cause = 0; !blocked && cause < LOSS_CAUSE_CNT; cause++) {
+	for (uint32_t cause = 0; cause < LOSS_CAUSE_CNT; cause++) {
 		if (!t->losses[cause])
 			continue;
 		json_object(j, NULL);
@@ -246,7 +96,7 @@ static void put_losses(struct data *d, const struct totals *t, bool blocked)
 	json_end(j);
 }
 
-static void put_reasons(struct data *d)
+static void put_reasons(struct flame_data *d)
 {
 	struct json *j = &d->json;
 
@@ -261,60 +111,16 @@ static void put_reasons(struct data *d)
 	json_end(j);
 }
 
-enum node_column { NODE_SYMBOL, NODE_DEPTH, NODE_TOTAL, NODE_THREADS };
+/* --- processes, parts ------------------------------------------------------------------------ */
 
-/* One array over the nodes below `top` in preorder. */
-static int put_column(struct data *d, const char *name, uint32_t top, enum node_column column)
+static void put_process(struct flame_data *d, uint32_t row, uint64_t on_cpu_ns)
 {
-	const struct forest *f = &d->forest;
-	size_t depth = 0;
-	int err = 0;
-
-	json_array(&d->json, name);
-	for (uint32_t node = top; (node = forest_next(f, top, node, &depth)) != HASH_NONE;) {
-		const struct forest_node *n = &f->nodes[node];
-		uint64_t value = column == NODE_DEPTH	? depth - 1
-				 : column == NODE_TOTAL ? n->total
-							: n->threads;
-		uint32_t number;
-
-		if (column == NODE_SYMBOL) {
-			err = number_symbol(d, n->key, &number);
-			if (err)
-				break;
-			value = number;
-		}
-		json_count(&d->json, NULL, value);
-	}
-	json_end(&d->json);
-	return err;
-}
-
-static int put_nodes(struct data *d, uint32_t node)
-{
-	int err;
-
-	json_object(&d->json, "nodes");
-	err = put_column(d, "symbol", node, NODE_SYMBOL);
-	if (!err)
-		err = put_column(d, "depth", node, NODE_DEPTH);
-	if (!err)
-		err = put_column(d, "total", node, NODE_TOTAL);
-	if (!err)
-		err = put_column(d, "threads", node, NODE_THREADS);
-	json_end(&d->json);
-	return err;
-}
-
-static int put_process(struct data *d, uint32_t node, uint64_t on_cpu_ns)
-{
-	const struct forest_node *n = &d->forest.nodes[node];
-	const struct model_process *p = &d->m->processes[n->key];
-	char container[WORKLOAD_BYTES];
+	const struct model_process *p = &d->m->processes[row];
+	char container[WORKLOAD_BYTES], workload[WORKLOAD_BYTES];
 	struct json *j = &d->json;
-	int err;
 
 	workload_container(p, container);
+	workload_of(p, workload);
 	json_object(j, NULL);
 	json_count(j, "pid", p->tgid);
 	json_count(j, "nsPid", p->ns_pid);
@@ -322,204 +128,202 @@ static int put_process(struct data *d, uint32_t node, uint64_t on_cpu_ns)
 	json_string(j, "comm", p->comm);
 	json_string(j, "unit", p->unit);
 	json_string(j, "container", container);
+	json_string(j, "pod", p->pod);
+	json_string(j, "namespace", p->namespace);
+	json_string(j, "cgroup", p->cgroup);
+	json_string(j, "workload", workload);
 	json_flag(j, "dotnet", p->flags & PROCESS_DOTNET);
 	json_flag(j, "self", p->flags & PROCESS_SELF);
-	json_count(j, "samples", n->total);
-	json_count(j, "threads", n->threads);
+	json_count(j, "samples", d->cpu_samples[row]);
+	json_count(j, "blockedMs", d->blocked_ms[row]);
 	json_count(j, "onCpuNs", on_cpu_ns);
-	err = put_nodes(d, node);
 	json_end(j);
-	return err;
 }
 
-static int put_processes(struct data *d, uint32_t first_process)
+static int put_processes(struct flame_data *d)
 {
 	const struct model *m = d->m;
 	uint64_t *on_cpu_ns = calloc(m->processes_cnt + 1, sizeof(*on_cpu_ns));
-	uint32_t node = d->forest.nodes_cnt ? d->forest.nodes[0].first_child : HASH_NONE;
-	uint32_t row = 0, first = MODEL_NONE;
-	int err = on_cpu_ns ? 0 : -ENOMEM;
+	uint32_t first = d->options->process;
 
-	for (size_t i = 0; !err && i < m->threads_cnt; i++)
+	if (!on_cpu_ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->threads_cnt; i++)
 		on_cpu_ns[m->threads[i].process] += m->threads[i].sched.on_cpu_ns;
 	json_array(&d->json, "processes");
-	for (; !err && node != HASH_NONE; node = d->forest.nodes[node].next_sibling, row++) {
-		if (d->forest.nodes[node].key == first_process)
-			first = row;
-		err = put_process(d, node, on_cpu_ns[d->forest.nodes[node].key]);
-	}
+	for (size_t i = 0; i < d->processes_cnt; i++)
+		put_process(d, d->processes[i], on_cpu_ns[d->processes[i]]);
 	json_end(&d->json);
 	free(on_cpu_ns);
-	if (first == MODEL_NONE)
+	if (first == MODEL_NONE || d->process_number[first] == MODEL_NONE)
 		json_null(&d->json, "first");
 	else
-		json_count(&d->json, "first", first);
-	return err;
-}
-
-static int put_string_column(struct data *d, const char *key, size_t offset)
-{
-	int err = 0;
-
-	json_array(&d->json, key);
-	for (size_t i = 0; !err && i < d->symbols_cnt; i++) {
-		const char *symbol = (const char *)&d->m->symbols[d->symbols[i]];
-		uint32_t number;
-
-		err = number_string(d, *(const char *const *)(symbol + offset), &number);
-		if (!err)
-			json_count(&d->json, NULL, number);
-	}
-	json_end(&d->json);
-	return err;
-}
-
-/* Of fields of one byte. */
-static void put_byte_column(struct data *d, const char *key, size_t offset)
-{
-	json_array(&d->json, key);
-	for (size_t i = 0; i < d->symbols_cnt; i++) {
-		const uint8_t *symbol = (const uint8_t *)&d->m->symbols[d->symbols[i]];
-
-		json_count(&d->json, NULL, symbol[offset]);
-	}
-	json_end(&d->json);
-}
-
-/* By symbol in the order of the output, commonest first. */
-static int compare_tiers(const void *a, const void *b, void *arg)
-{
-	const struct data *d = arg;
-	const struct tier *ta = a, *tb = b;
-	int c = COMPARE(d->number[ta->symbol], d->number[tb->symbol]);
-
-	if (!c)
-		c = COMPARE(tb->frames, ta->frames);
-	return c ? c : strcmp(ta->tier, tb->tier);
-}
-
-/* The tiers of the symbol of that number, from *at on, or 0 where none is known. */
-static int put_tiers_of(struct data *d, size_t number, size_t *at)
-{
-	struct json *j = &d->json;
-	bool any = false;
-
-	for (; *at < d->tiers_cnt && d->number[d->tiers[*at].symbol] == number; ++*at) {
-		const struct tier *tier = &d->tiers[*at];
-		uint32_t name;
-		int err = *tier->tier ? number_string(d, tier->tier, &name) : 0;
-
-		if (err)
-			return err;
-		if (!*tier->tier)
-			continue;
-		if (!any)
-			json_array(j, NULL);
-		any = true;
-		json_array(j, NULL);
-		json_count(j, NULL, name);
-		json_count(j, NULL, tier->frames);
-		json_end(j);
-	}
-	if (any)
-		json_end(j);
-	else
-		json_count(j, NULL, 0);
+		json_count(&d->json, "first", d->process_number[first]);
 	return 0;
 }
 
-/* The arrays later and tiers. Frames of cut stacks may have a tier and no number: they sort last
- * and are left out. */
-static int put_tiers(struct data *d)
+static void put_columns(struct flame_data *d)
 {
-	size_t at = 0;
-	int err = 0;
+#define NAME(id, name) name,
+	static const char *const names[] = {FLAME_COLUMNS(NAME)};
+	struct json *j = &d->json;
 
-	if (d->tiers_cnt)
-		qsort_r(d->tiers, d->tiers_cnt, sizeof(*d->tiers), compare_tiers, d);
-	json_array(&d->json, "later");
-	for (size_t i = 0; i < d->symbols_cnt; i++) {
-		uint64_t later = 0;
-
-		for (; at < d->tiers_cnt && d->number[d->tiers[at].symbol] == i; at++)
-			later += d->tiers[at].later;
-		json_count(&d->json, NULL, later);
+	json_array(j, "columns");
+	for (int i = 0; i < COLUMN_CNT; i++) {
+		json_array(j, NULL);
+		json_string(j, NULL, names[i]);
+		json_count(j, NULL, d->columns[i].cnt);
+		json_count(j, NULL, d->columns[i].len);
+		json_end(j);
 	}
-	json_end(&d->json);
-	json_array(&d->json, "tiers");
-	at = 0;
-	for (size_t i = 0; !err && i < d->symbols_cnt; i++)
-		err = put_tiers_of(d, i, &at);
-	json_end(&d->json);
-	return err;
+	json_end(j);
 }
 
-static int put_symbols(struct data *d)
+/* Processes with a verdict at the most: those that are hurt come first. */
+#define VERDICTS 200
+
+/* What is said before the samples of m are taken. */
+struct said {
+	char *report, *verdicts; /* NULL without memory */
+	struct totals *totals;
+};
+
+/* 0 or negative errno; said_clear() is due in both cases. */
+static int said_read(struct said *s, struct model *m)
+{
+	size_t report_len = 0, verdicts_len = 0;
+	FILE *report = open_memstream(&s->report, &report_len);
+	FILE *verdicts = open_memstream(&s->verdicts, &verdicts_len);
+	int err = report && verdicts ? report_write_both(report, verdicts, VERDICTS, m) : -ENOMEM;
+
+	if ((report && fclose(report)) || !s->report)
+		err = -ENOMEM;
+	if ((verdicts && fclose(verdicts)) || !s->verdicts)
+		err = -ENOMEM;
+	s->totals = err ? NULL : totals_new(m);
+	return err || s->totals ? err : -ENOMEM;
+}
+
+static void said_clear(struct said *s)
+{
+	free(s->report);
+	free(s->verdicts);
+	totals_free(s->totals);
+}
+
+static void put_words(struct flame_data *d, const struct said *said)
+{
+	const struct flame_options *o = d->options;
+	struct json *j = &d->json;
+	uint64_t samples = 0, blocked_ms = 0;
+
+	for (size_t i = 0; i < d->processes_cnt; i++) {
+		samples += d->cpu_samples[d->processes[i]];
+		blocked_ms += d->blocked_ms[d->processes[i]];
+	}
+	json_string(j, "format", "hotrun-flame");
+	json_count(j, "version", 2);
+	json_string(j, "weight", o->blocked ? "blocked" : "cpu");
+	json_flag(j, "hasBlocked", d->has_blocked);
+	json_flag(j, "idle", o->idle);
+	json_count(j, "samples", samples);
+	json_count(j, "blockedMs", blocked_ms);
+	json_count(j, "cut", d->forest.cut);
+	json_flag(j, "rawNames", d->m->raw_names);
+	json_flag(j, "justMyCode", d->m->just_my_code);
+	json_count(j, "slotNs", FLAME_SLOT_NS);
+	if (model_off(d->m) & OFF_ACCOUNTS)
+		json_string(j, "waitsOff", model_waits_why(d->m));
+	if (d->m->host.off & OFF_REQUESTS)
+		json_string(j, "requestsOff", model_off_text(OFF_REQUESTS));
+	if (!d->has_blocked)
+		json_string(j, "blockedOff",
+			    model_off(d->m) & OFF_STANDS ? model_off_text(OFF_STANDS)
+							 : "nobody was found blocked");
+	json_string(j, "report", said->report);
+	json_string(j, "verdicts", said->verdicts);
+	put_host(d);
+	put_books(d, said->totals);
+	put_losses(d, said->totals);
+	put_reasons(d);
+}
+
+static int put_json(struct flame_data *d, FILE *out, const struct said *said)
 {
 	int err;
 
-	json_object(&d->json, "symbols");
-	err = put_string_column(d, "name", offsetof(struct model_symbol, name));
-	if (!err)
-		err = put_string_column(d, "raw", offsetof(struct model_symbol, raw));
-	if (!err)
-		err = put_string_column(d, "module", offsetof(struct model_symbol, module));
-	put_byte_column(d, "kind", offsetof(struct model_symbol, kind));
-	put_byte_column(d, "reason", offsetof(struct model_symbol, reason));
-	put_byte_column(d, "application", offsetof(struct model_symbol, application));
-	if (!err)
-		err = put_tiers(d);
-	json_end(&d->json);
+	json_begin_compact(&d->json, out);
+	put_words(d, said);
+	err = put_processes(d);
+	flame_put_endpoints(d);
 	json_array(&d->json, "strings");
 	for (size_t i = 0; i < d->strings_cnt; i++)
 		json_string(&d->json, NULL, d->strings[i]);
 	json_end(&d->json);
-	return err;
+	put_columns(d);
+	return err ? err : json_finish(&d->json);
 }
 
-static int put_all(struct data *d, const struct flame_options *options, FILE *out)
+/* The length of the JSON, it, the columns. */
+static int put_block(struct flame_data *d, FILE *out, const struct said *said)
 {
-	uint64_t samples = d->forest.nodes_cnt ? d->forest.nodes[0].total : 0;
-	struct totals *totals = totals_new(d->m);
-	struct json *j = &d->json;
-	int err, failed;
+	char *json = NULL;
+	size_t len = 0;
+	FILE *text = open_memstream(&json, &len);
+	int err = text ? put_json(d, text, said) : -ENOMEM;
 
-	if (!totals)
-		return -ENOMEM;
-	json_begin_compact(j, out);
-	json_string(j, "format", "hotrun-flame");
-	json_count(j, "version", 1);
-	json_flag(j, "blocked", options->blocked);
-	json_flag(j, "idle", options->idle);
-	json_count(j, "samples", samples);
-	json_count(j, "cut", d->forest.cut);
-	json_flag(j, "rawNames", d->m->raw_names);
-	json_flag(j, "justMyCode", d->m->just_my_code);
-	put_host(d);
-	put_books(d, totals, options->blocked);
-	put_losses(d, totals, options->blocked);
-	totals_free(totals);
-	put_reasons(d);
-	err = put_processes(d, options->process);
+	if (text && fclose(text))
+		err = -ENOMEM;
+	if (!err && len > UINT32_MAX)
+		err = -E2BIG;
+	for (unsigned int i = 0; !err && i < 4; i++)
+		putc((int)(len >> (8 * i) & 0xff), out);
 	if (!err)
-		err = put_symbols(d);
-	failed = json_finish(j);
-	return err ? err : failed;
+		fwrite(json, 1, len, out);
+	free(json);
+	for (int i = 0; !err && i < COLUMN_CNT; i++) {
+		err = d->columns[i].err;
+		if (!err)
+			fwrite(d->columns[i].bytes ?: (uint8_t *)"", 1, d->columns[i].len, out);
+	}
+	if (err)
+		return err;
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}
+
+static void data_clear(struct flame_data *d)
+{
+	for (int i = 0; i < COLUMN_CNT; i++)
+		varints_clear(&d->columns[i]);
+	forest_clear(&d->forest);
+	hash_clear(&d->tier_index);
+	hash_clear(&d->string_index);
+	free(d->cpu_samples);
+	free(d->blocked_ms);
+	free(d->symbol_number);
+	free(d->thread_number);
+	free(d->process_number);
+	free(d->symbols);
+	free(d->processes);
+	free(d->tiers);
+	free(d->strings);
 }
 
 int flame_write_data(FILE *out, struct model *m, const struct flame_options *options)
 {
-	struct data d = {.m = m};
-	int err = gather(&d, options->addresses);
+	struct flame_data d = {.m = m, .options = options};
+	struct said said = {0};
+	int err = said_read(&said, m);
 
 	if (!err)
-		err = put_all(&d, options, out);
-	forest_clear(&d.forest);
-	hash_clear(&d.tier_index);
-	hash_clear(&d.string_index);
-	free(d.tiers);
-	free(d.number);
-	free(d.symbols);
-	free(d.strings);
+		err = flame_stacks(&d);
+	if (!err)
+		err = flame_symbols(&d);
+	if (!err)
+		err = flame_series(&d);
+	if (!err)
+		err = put_block(&d, out, &said);
+	data_clear(&d);
+	said_clear(&said);
 	return err;
 }

@@ -180,10 +180,11 @@ static void report_clear(struct report *r)
 	blocked_free(r->blocked);
 }
 
-static int write_with(FILE *out, struct model *m, const struct report_options *options,
-		      int (*write_all)(const struct report *r))
+typedef int (*write_fn)(const struct report *r);
+
+static int write_with(struct report r, write_fn write_all)
 {
-	struct report r = {.out = out, .m = m, .o = with_defaults(options)};
+	struct model *m = r.m;
 	int err = -ENOMEM;
 
 	r.totals = totals_new(m);
@@ -204,19 +205,42 @@ static int write_with(FILE *out, struct model *m, const struct report_options *o
 	if (!err)
 		err = write_all(&r);
 	report_clear(&r);
-	if (!err && (fflush(out) || ferror(out)))
+	if (!err && (fflush(r.out) || ferror(r.out)))
 		err = -EIO;
 	return err;
 }
 
+static struct report begun(FILE *out, struct model *m, const struct report_options *options)
+{
+	return (struct report){.out = out, .m = m, .o = with_defaults(options)};
+}
+
 int report_write(FILE *out, struct model *m, const struct report_options *options)
 {
-	return write_with(out, m, options,
+	return write_with(begun(out, m, options),
 			  options && options->blocked ? report_blocked : write_sections);
 }
 
 int report_json_write(FILE *out, struct model *m, const struct report_options *options)
 {
-	return write_with(out, m, options,
+	return write_with(begun(out, m, options),
 			  options && options->blocked ? report_blocked_json : report_verdicts_json);
+}
+
+static int write_both(const struct report *r)
+{
+	struct report json = *r;
+	int err = write_sections(r);
+
+	json.out = r->json;
+	return err ? err : report_verdicts_json(&json);
+}
+
+int report_write_both(FILE *text, FILE *json, size_t rows, struct model *m)
+{
+	struct report r = begun(text, m, NULL);
+
+	r.json = json;
+	r.json_rows = rows;
+	return write_with(r, write_both);
 }

@@ -50,4 +50,7 @@ int report_write(FILE *out, struct model *m, const struct report_options *option
 /* The verdicts alone, as JSON for machines (output/json.h): of the host, and of each process
  * that served requests or used CPU; or, where blocked is asked for, that. The same returns. */
 int report_json_write(FILE *out, struct model *m, const struct report_options *options);
+/* The text as report_write() writes it, and from the same figures that JSON, but for processes that
+ * are healthy, and those beyond rows. The same returns. */
+int report_write_both(FILE *text, FILE *json, size_t rows, struct model *m);
 #endif

@@ -34,6 +34,8 @@ struct report_throttled {
 
 struct report {
 	FILE *out;
+	FILE *json;	  /* of report_write_both(), else NULL */
+	size_t json_rows; /* of processes in it at the most, 0 = all */
 	struct model *m;
 	struct report_options o; /* with the defaults filled in */
 	struct totals *totals;

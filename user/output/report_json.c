@@ -235,6 +235,7 @@ static void put_seen(struct json *j, const struct report *r)
 int report_verdicts_json(const struct report *r)
 {
 	const struct verdicts *v = r->verdicts;
+	size_t most = r->json_rows;
 	struct json j;
 	int err = 0;
 
@@ -253,7 +254,7 @@ int report_verdicts_json(const struct report *r)
 	put_saturation(&j, r);
 	json_end(&j);
 	json_array(&j, "processes");
-	for (size_t i = 0; !err && i < v->rows_cnt; i++)
+	for (size_t i = 0; !err && i < v->rows_cnt && (!most || i < most); i++)
 		err = put_process_row(&j, r, &v->rows[i]);
 	json_end(&j);
 	return err ? err : json_finish(&j);

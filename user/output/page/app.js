@@ -2,53 +2,27 @@
 'use strict';
 
 /*
- * The page: its state (process, zoom, search, direction), kept in location.hash, and what each
- * input changes. Everything shown follows from the state through render().
+ * The page: its state, kept in location.hash, and everything shown, which follows from the state
+ * through render(). What keys and pointers do is in input.js.
  */
 const App = (() => {
-	const HOTTEST = 5; /* rows of the strip */
-	const LEGEND = ['application', 'jit', 'image', 'native', 'kernel', 'stub', 'unknown', 'note'];
-	const state = {process: null, zoom: 0, search: '', regex: false, flip: false};
-	let capture, graph, chooser, strip, tree;
-	let mask = null; /* matches of the search in the tree, null without a search */
+	const HOTTEST = 5; /* rows of the list */
+	const LEGEND_MAX = 12;
+	const WEIGHT_TEXT = {cpu: 'CPU', harm: 'Harm: who waited meanwhile',
+		slow: 'CPU while requests were slow', blocked: 'Blocked time'};
+	const HOTTEST_TEXT = {cpu: 'Most CPU by itself in this view', slow: 'Most CPU by itself in this view',
+		harm: 'Most waited for in this view', blocked: 'Most blocked time in this view'};
+	const TABLES = {tree: Views.callTree, bottom: Views.bottomUp, threads: Views.threads,
+		modules: Views.modules};
+	const app = {capture: null, state: null, shown: null, graph: null, tree: null, zoom: 0, mask: null,
+		marked: null};
+	let source, chooser, details, strip, sandwich, drawnTable = '';
 
 	/* --- state and address ------------------------------------------------------------------ */
 
-	function hashOf(s) {
-		const parts = new URLSearchParams();
-
-		parts.set('process', s.process === null ? 'all' : s.process);
-		if (s.zoom)
-			parts.set('zoom', s.zoom);
-		if (s.search)
-			parts.set('search', s.search);
-		for (const flag of ['regex', 'flip'])
-			if (s[flag])
-				parts.set(flag, 1);
-		return '#' + parts;
-	}
-
-	/* A number below count, or null: an address may be edited or from another capture. */
-	function rowOf(text, count) {
-		const row = /^\d{1,9}$/.test(text ?? '') ? Number(text) : count;
-
-		return row < count ? row : null;
-	}
-
-	function readHash() {
-		const parts = new URLSearchParams(location.hash.slice(1));
-		const process = rowOf(parts.get('process'), capture.processes.length);
-
-		state.process = process ?? (parts.has('process') ? null : capture.first);
-		state.zoom = rowOf(parts.get('zoom'), Capture.tree(capture, state.process).count) ?? 0;
-		state.search = parts.get('search') ?? '';
-		state.regex = parts.has('regex');
-		state.flip = parts.has('flip');
-	}
-
-	/* Steps of the analyst (process, zoom) can be undone with the browser's Back; typing cannot. */
+	/* Steps of the analyst can be undone with the browser's Back; typing cannot. */
 	function writeHash(step) {
-		const hash = hashOf(state);
+		const hash = State.encode(app.state, app.capture);
 
 		if (hash === location.hash)
 			return;
@@ -62,34 +36,161 @@ const App = (() => {
 		}
 	}
 
+	/* Sets parts of the state. zoom is a node of the folded stacks, 0 = the root of the tree. */
 	function change(fields, step) {
-		Object.assign(state, fields);
+		const before = app.shown.folded.stacks, at = app.zoom ? app.tree.id[app.zoom] : 0;
+		const refolds = ['filters', 'mycode', 'recursion'].some((f) => f in fields);
+
+		Object.assign(app.state, fields);
+		if (refolds && !('zoom' in fields) && at)
+			app.state.zoom = Shown.follow(before, at, Shown.make(source, app.state).folded.stacks);
 		writeHash(step);
 		render();
+	}
+
+	function readHash() {
+		app.state = State.decode(location.hash, app.capture);
 	}
 
 	/* --- showing ---------------------------------------------------------------------------- */
 
 	function render() {
-		tree = Capture.tree(capture, state.process);
+		const {state, capture} = app;
+
+		Format.setWeight(state.weight, capture.host.hz);
+		app.shown = Shown.make(source, state);
+		app.shown.do = Input.actions;
+		app.shown.episodes = app.episodes;
+		app.tree = app.shown.tree;
+		app.zoom = app.shown.zoom;
+		app.colours = Colours.make(app.shown, state.colour);
+		app.shown.colours = app.colours;
 		Chooser.show(chooser, state.process);
+		Chips.show(Dom.byId('chips'), state, app.shown, (fields) => change(fields, true));
+		Strip.show(strip, Object.assign({}, app.shown, {heat: state.heat ? app.shown.heat() : null}));
+		renderControls();
 		renderSearch();
-		graph.mask = mask && mask.includes(1) ? mask : null; /* no match dims nothing */
-		if (graph.tree !== tree || graph.zoom !== state.zoom)
+		renderView();
+	}
+
+	function renderControls() {
+		const {state} = app;
+
+		for (const tab of Dom.byId('views').children) {
+			const on = tab.dataset.view === state.view;
+
+			tab.setAttribute('aria-selected', String(on));
+			tab.tabIndex = on ? 0 : -1;
+		}
+		Dom.byId('weight').value = state.weight;
+		Dom.byId('colour').value = state.colour;
+		Dom.byId('reset').disabled = !app.zoom;
+		Dom.byId('flip').setAttribute('aria-pressed', String(state.flip));
+		Dom.byId('heat').setAttribute('aria-pressed', String(state.heat));
+		Dom.byId('filter-mycode').setAttribute('aria-pressed', String(state.mycode));
+		Dom.byId('filter-recursion').setAttribute('aria-pressed', String(state.recursion));
+		Dom.byId('note').textContent = noteText();
+		Dom.byId('note').hidden = !noteText();
+	}
+
+	/* What has to be known of what is shown. */
+	function noteText() {
+		const {state, tree} = app, none = tree.total[0] === 0;
+
+		if (none)
+			return 'Nothing is left of this selection: take filters away, or choose another time.';
+		if (state.weight === 'harm')
+			return 'Each sample counts as many threads as waited for its CPU: width is time that ' +
+				'others waited.';
+		if (state.weight === 'slow')
+			return 'Samples of seconds in which a tenth of the requests or more were slow.';
+		if (state.weight === 'blocked')
+			return 'Time that threads stood blocked, summed over threads, from looks at random moments.';
+		return '';
+	}
+
+	function renderView() {
+		const {state} = app, isFlame = state.view === 'flame', isSandwich = state.view === 'sandwich';
+
+		Dom.byId('graph').hidden = !isFlame;
+		Dom.byId('sandwich').hidden = !isSandwich;
+		Dom.byId('table').hidden = isFlame || isSandwich;
+		Dom.byId('path').hidden = Dom.byId('strip').hidden = !isFlame;
+		document.querySelector('footer').hidden = !(isFlame || isSandwich);
+		for (const id of ['search', 'flip', 'reset'])
+			Dom.byId(id).classList.toggle('idle', !isFlame);
+		if (isFlame)
+			renderFlame();
+		else if (isSandwich)
+			renderSandwich();
+		else
+			renderTable();
+	}
+
+	function renderFlame() {
+		const {graph, tree, state} = app;
+
+		graph.mask = app.mask && app.mask.includes(1) ? app.mask : null; /* no match dims nothing */
+		if (graph.tree !== tree || graph.zoom !== app.zoom)
 			graph.focus = -1;
-		Graph.show(graph, tree, state.zoom, state.flip);
+		graph.colours = app.colours;
+		/* What is shown again, or beside more chips, has another size than it had. */
+		if (graph.scroller.clientWidth !== graph.width || graph.scroller.clientHeight !== graph.height)
+			Graph.resize(graph);
+		Graph.show(graph, tree, app.zoom, state.flip);
 		renderPath();
 		renderLegend();
 		renderHottest();
-		describe(state.zoom);
-		Dom.byId('reset').disabled = !state.zoom;
-		Dom.byId('flip').setAttribute('aria-pressed', String(state.flip));
+		describe(app.zoom);
+	}
+
+	/* Methods that ran most by themselves in what is zoomed into. */
+	function topOfView(n) {
+		const {folded, sums, inside} = app.shown;
+
+		return Tree.topSelf(app.capture, folded.stacks, sums, inside, n);
+	}
+
+	/* Who calls a method and what it calls. Without one that was chosen: the zoomed one, or that
+	 * which ran most. */
+	function renderSandwich() {
+		const {state, tree} = app;
+		const zoomed = app.zoom && Capture.isCode(app.capture.symbols[tree.symbol[app.zoom]])
+			? tree.symbol[app.zoom] : null;
+		const hottest = topOfView(1)[0];
+		const method = state.method ?? zoomed ?? (hottest ? hottest.row : null);
+
+		Sandwich.show(sandwich, app.shown, method);
+		renderLegend();
+	}
+
+	function renderTable() {
+		const {state, capture, shown} = app;
+		/* What tables do not depend on. */
+		const others = {zoom: 0, search: '', regex: false, flip: false};
+		const key = State.encode(Object.assign({}, state, others), capture);
+
+		if (key === drawnTable)
+			return;
+		drawnTable = key;
+		Dom.fill(Dom.byId('table'), state.view === 'report'
+			? Report.make(capture, shown.seconds, state.span) : TABLES[state.view](shown));
+		Dom.byId('table').scrollTop = 0;
 	}
 
 	function renderSearch() {
+		const {state, tree} = app;
 		const box = Dom.byId('search-text'), result = Dom.byId('search-result');
-		const matcher = Search.compile(state.search, state.regex);
-		const wrong = Boolean(matcher && matcher.error);
+
+		if (!app.marked || app.marked.text !== state.search || app.marked.regex !== state.regex ||
+		    (app.marked.symbols && app.marked.symbols.length !== app.capture.symbols.length)) {
+			const matcher = Search.compile(state.search, state.regex ? 're' : 'has');
+			const error = matcher && matcher.error;
+
+			app.marked = {text: state.search, regex: state.regex, error,
+				symbols: matcher && !error ? Search.markSymbols(app.capture, matcher) : null};
+		}
+		const wrong = Boolean(app.marked.error);
 
 		if (box.value !== state.search)
 			box.value = state.search;
@@ -97,39 +198,33 @@ const App = (() => {
 		box.setAttribute('aria-invalid', String(wrong));
 		result.classList.toggle('wrong', wrong);
 		Dom.byId('search-regex').setAttribute('aria-pressed', String(state.regex));
-		mask = matcher && !wrong ? Search.mark(capture, tree, matcher) : null;
-		result.textContent = wrong ? matcher.error : mask ? matchText() : '';
+		app.mask = app.marked.symbols ? Search.mark(tree, app.marked.symbols) : null;
+		result.textContent = wrong ? app.marked.error : app.mask ? matchText() : '';
 		result.title = result.textContent;
-		const some = mask !== null &&
-			mask.subarray(state.zoom, tree.end[state.zoom]).includes(1);
+		const some = app.mask !== null && app.mask.subarray(app.zoom, tree.end[app.zoom]).includes(1);
 
 		Dom.byId('search-next').disabled = Dom.byId('search-previous').disabled = !some;
 	}
 
 	function matchText() {
-		const found = Search.sum(tree, mask, state.zoom);
+		const {tree, zoom} = app, {folded, sums, inside} = app.shown;
+		const found = Search.sum(folded.stacks, sums.total, inside, app.marked.symbols);
 
 		if (!found.frames)
-			return state.zoom ? 'no match in this view' : 'no match';
-		return 'matched ' + Format.share(found.samples, tree.total[state.zoom]) +
-			(state.zoom ? ' of view' : '') + ' · ' + Format.plural(found.frames, 'frame');
-	}
-
-	function ancestors(node) {
-		const list = [];
-
-		for (let i = node; i >= 0; i = tree.parent[i])
-			list.unshift(i);
-		return list;
+			return zoom ? 'no match in this view' : 'no match';
+		return 'matched ' + Format.share(found.samples, tree.total[zoom]) +
+			(zoom ? ' of view' : '') + ' · ' + Format.weight(found.samples) + ' · ' +
+			Format.plural(found.frames, 'frame');
 	}
 
 	function renderPath() {
-		const nodes = ancestors(state.zoom);
+		const nodes = Tree.path(app.tree, app.zoom);
 		/* The ends of a long path tell most: where it comes from and what called the frame. */
 		const keep = nodes.length <= 7 ? nodes : [...nodes.slice(0, 2), -1, ...nodes.slice(-4)];
 
-		if (!state.zoom) {
-			Dom.fill(Dom.byId('path'), 'Click a frame to zoom in, point at one for its figures.');
+		if (!app.zoom) {
+			Dom.fill(Dom.byId('path'), 'Click a frame to zoom in, point at one for its figures, ' +
+				'right-click for more.');
 			return;
 		}
 		Dom.fill(Dom.byId('path'), ...keep.flatMap((node, i) => {
@@ -142,10 +237,9 @@ const App = (() => {
 	}
 
 	function pathButton(node) {
-		const symbol = capture.symbols[tree.symbol[node]];
-		const forms = Capture.shortForms(symbol);
-		const button = Dom.make('button', node === state.zoom ? 'here' : '',
-			Dom.make('bdi', '', forms[Math.min(1, forms.length - 1)].slice(0, 120)));
+		const symbol = app.capture.symbols[app.tree.symbol[node]];
+		const button = Dom.make('button', node === app.zoom ? 'here' : '',
+			Dom.make('bdi', '', Capture.shortName(symbol).slice(0, 120)));
 
 		button.type = 'button';
 		button.title = symbol.name;
@@ -154,267 +248,143 @@ const App = (() => {
 	}
 
 	function renderLegend() {
-		const sums = Capture.selfByStyle(capture, tree, state.zoom);
-		const whole = tree.total[state.zoom];
+		const {colours, capture, tree, zoom} = app, {folded, inside} = app.shown, samples = new Map();
+		const sums = Tree.selfBy(folded.stacks, app.shown.sums, inside, (row, id) => {
+			const key = Colours.key(colours, row, id);
 
-		Dom.fill(Dom.byId('legend'), ...LEGEND.filter((s) => sums.has(s)).map((style) => {
-			const sum = sums.get(style);
+			if (!samples.has(key))
+				samples.set(key, [row, id]);
+			return key;
+		});
+		const order = (key) => colours.by === 'kind' ? Colours.KINDS.indexOf(key) : 0;
+		const list = [...sums].sort((a, b) => order(a[0]) - order(b[0]) || b[1] - a[1]);
+
+		Dom.fill(Dom.byId('legend'), ...list.slice(0, LEGEND_MAX).map(([key, sum]) => {
 			const swatch = Dom.make('span', 'swatch');
 			const item = Dom.make('li', '', swatch,
-				Details.KIND_TEXT[style] + ' ' + Format.percent(sum, whole));
+				Dom.make('bdi', '', Details.KIND_TEXT[key] || key || '[unknown]'),
+				' ' + Format.percent(sum, tree.total[zoom]));
 
-			swatch.style.background = Graph.fillOf(graph, legendSymbol(style));
-			item.title = 'share of what is shown, by self samples';
+			swatch.style.background = Colours.fill(colours, ...samples.get(key));
+			item.title = 'share of what is shown, by itself';
 			return item;
 		}));
+		if (list.length > LEGEND_MAX)
+			Dom.byId('legend').append(Dom.make('li', 'muted', 'and ' + (list.length - LEGEND_MAX) + ' more'));
+		Dom.byId('legend').setAttribute('aria-label', 'Colours, by ' + colours.by + ' (' +
+			capture.symbols.length + ' methods)');
 	}
 
 	function renderHottest() {
-		const whole = tree.total[state.zoom];
+		const whole = app.tree.total[app.zoom];
 
+		Dom.byId('hottest-title').textContent = HOTTEST_TEXT[app.state.weight];
 		Dom.fill(Dom.byId('hottest-list'),
-			 ...Capture.topSelf(capture, tree, state.zoom, HOTTEST).map((top) =>
-				 Dom.make('li', '', hottestButton(capture.symbols[top.row], top.samples, whole))));
+			 ...topOfView(HOTTEST).map((top) =>
+				 Dom.make('li', '', hottestButton(app.capture.symbols[top.row], top, whole))));
 	}
 
-	function hottestButton(symbol, samples, whole) {
-		const forms = Capture.shortForms(symbol), swatch = Dom.make('span', 'swatch');
+	function hottestButton(symbol, top, whole) {
+		const swatch = Dom.make('span', 'swatch');
 		const button = Dom.make('button', '',
-			Dom.make('span', 'share', Format.percent(samples, whole)), swatch,
-			Dom.make('span', 'name', Dom.make('bdi', '', forms[Math.min(1, forms.length - 1)])),
+			Dom.make('span', 'share', Format.percent(top.samples, whole)), swatch,
+			Dom.make('span', 'name', Dom.make('bdi', '', Capture.shortName(symbol))),
 			Dom.make('span', 'where', Dom.make('bdi', '',
 				symbol.module === symbol.name ? '' : symbol.module)));
 
-		swatch.style.background = Graph.fillOf(graph, symbol);
+		swatch.style.background = Colours.fill(app.colours, top.row, -1);
 		button.type = 'button';
-		button.title = symbol.name + '\n' + Format.share(samples, whole) + ', ' +
-			Format.weight(samples) + ' by itself; click to find it';
+		button.title = symbol.name + '\n' + Format.share(top.samples, whole) + ', ' +
+			Format.weight(top.samples) + ' by itself; click to find it';
 		button.addEventListener('click', () => change({search: symbol.name, regex: false}, false));
 		return button;
 	}
 
-	/* A symbol that stands for a style. */
-	function legendSymbol(style) {
-		const kind = {application: 3, jit: 3, image: 5, native: 2, kernel: 1, stub: 4,
-			unknown: 0, note: 6}[style];
-
-		return {kind, application: style === 'application', module: ''};
-	}
-
 	function describe(node) {
-		Details.fillStrip(strip, capture, tree, node);
+		Details.fillStrip(details, app.shown, node);
 	}
 
 	function announce(text) {
 		Dom.byId('announce').textContent = text;
 	}
 
-	/* --- what the analyst does -------------------------------------------------------------- */
-
-	function chooseProcess(process) {
-		change({process, zoom: 0}, true);
-		Dom.byId('graph').focus();
-	}
-
 	function zoomTo(node) {
-		change({zoom: node}, true);
-		announce((node ? 'Zoomed into ' : 'Whole view: ') +
-			Details.sentence(capture, tree, node));
-	}
-
-	/* One step out; in the view of all processes, a process frame is entered like any other. */
-	function zoomOut() {
-		if (state.zoom)
-			zoomTo(tree.parent[state.zoom]);
-	}
-
-	function focusOn(node) {
-		graph.focus = node;
-		Graph.reveal(graph, node);
-		Graph.schedule(graph);
-		describe(node);
-		announce(Details.sentence(capture, tree, node));
-	}
-
-	function move(direction) {
-		focusOn(graph.focus < 0 ? state.zoom : Graph.neighbour(graph, graph.focus, direction));
-	}
-
-	/* The next match that can be seen, in the order of the graph, around the ends. */
-	function nextMatch(step) {
-		if (!mask || !mask.includes(1))
-			return;
-		const first = state.zoom, count = tree.end[first] - first;
-		let i = (graph.focus >= first ? graph.focus : step > 0 ? first - 1 : first) - first;
-
-		for (let n = 0; n < count; n++) {
-			i = (i + step + count) % count;
-			if (mask[first + i] && Graph.shown(graph, first + i)) {
-				focusOn(first + i);
-				return;
-			}
-		}
-	}
-
-	function escape() {
-		if (state.search)
-			change({search: ''}, false);
-		else
-			zoomOut();
-	}
-
-	/* --- input ------------------------------------------------------------------------------- */
-
-	const KEYS = {
-		'/': () => { Dom.byId('search-text').focus(); Dom.byId('search-text').select(); },
-		'0': () => zoomTo(0),
-		'p': () => Chooser.open(chooser),
-		'i': () => change({flip: !state.flip}, false),
-		'?': () => Dom.byId('help').showModal(),
-		'Escape': escape,
-	};
-	const GRAPH_KEYS = {
-		ArrowUp: () => move(state.flip ? 'callee' : 'caller'),
-		ArrowDown: () => move(state.flip ? 'caller' : 'callee'),
-		ArrowLeft: () => move('left'),
-		ArrowRight: () => move('right'),
-		Enter: () => { if (graph.focus >= 0) zoomTo(graph.focus); },
-		Home: () => zoomTo(0),
-		Backspace: zoomOut,
-	};
-
-	function onKey(e) {
-		const typing = e.target.matches('input');
-		const action = typing ? null : KEYS[e.key] ||
-			(e.target.matches('button, summary, a') ? null : GRAPH_KEYS[e.key]);
-
-		if (!action || e.ctrlKey || e.metaKey || e.altKey || Dom.byId('help').open)
-			return;
-		e.preventDefault();
-		action();
-	}
-
-	function onSearchKey(e) {
-		if (e.key === 'Enter') {
-			nextMatch(e.shiftKey ? -1 : 1);
-		} else if (e.key === 'Escape') {
-			if (state.search)
-				change({search: ''}, false);
-			else
-				Dom.byId('graph').focus();
-		} else {
-			return;
-		}
-		e.preventDefault();
-		e.stopPropagation();
-	}
-
-	function pointed(e) {
-		const r = graph.scroller.getBoundingClientRect();
-
-		return Graph.at(graph, e.clientX - r.left, e.clientY - r.top);
-	}
-
-	function onPointer(e) {
-		const node = pointed(e), tip = Dom.byId('tip');
-
-		if (node !== graph.hover) {
-			graph.hover = node;
-			graph.scroller.classList.toggle('pointing', node >= 0);
-			Graph.schedule(graph);
-			if (node >= 0)
-				Details.fillTip(tip, capture, tree, node);
-			describe(node >= 0 ? node : graph.focus >= 0 ? graph.focus : state.zoom);
-		}
-		if (node >= 0)
-			Details.placeTip(tip, e.clientX, e.clientY);
-		else
-			tip.hidden = true;
-	}
-
-	function onLeave() {
-		graph.hover = -1;
-		Dom.byId('tip').hidden = true;
-		Graph.schedule(graph);
-		describe(graph.focus >= 0 ? graph.focus : state.zoom);
-	}
-
-	function onClick(e) {
-		const node = pointed(e);
-
-		if (node >= 0) {
-			Dom.byId('tip').hidden = true;
-			zoomTo(node);
-		}
-	}
-
-	function listen() {
-		const box = Dom.byId('search-text'), area = graph.scroller;
-
-		box.addEventListener('input', () => change({search: box.value}, false));
-		box.addEventListener('keydown', onSearchKey);
-		Dom.byId('search-regex').addEventListener('click', () =>
-			change({regex: !state.regex}, false));
-		Dom.byId('search-next').addEventListener('click', () => nextMatch(1));
-		Dom.byId('search-previous').addEventListener('click', () => nextMatch(-1));
-		Dom.byId('reset').addEventListener('click', () => zoomTo(0));
-		Dom.byId('flip').addEventListener('click', KEYS.i);
-		Dom.byId('help-button').addEventListener('click', KEYS['?']);
-		document.addEventListener('keydown', onKey);
-		area.addEventListener('pointermove', onPointer);
-		area.addEventListener('pointerleave', onLeave);
-		area.addEventListener('click', onClick);
-		area.addEventListener('scroll', () => {
-			Dom.byId('tip').hidden = true;
-			Graph.schedule(graph);
-		});
-		window.addEventListener('popstate', () => { readHash(); render(); });
-		window.addEventListener('hashchange', () => { readHash(); render(); });
-		new ResizeObserver(() => Graph.resize(graph)).observe(area);
-		window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-			Graph.readTheme(graph);
-			render();
-		});
+		change({zoom: node ? app.tree.id[node] : 0}, true);
+		announce((node ? 'Zoomed into ' : 'Whole view: ') + Details.sentence(app.shown, app.zoom));
 	}
 
 	/* --- start ------------------------------------------------------------------------------- */
 
 	function showEmpty(title, ...lines) {
-		Dom.byId('graph').hidden = Dom.byId('bar').hidden = true;
-		Dom.byId('path').hidden = Dom.byId('strip').hidden = true;
+		for (const id of ['graph', 'bar', 'path', 'strip', 'time', 'chips', 'sandwich', 'table', 'note'])
+			Dom.byId(id).hidden = true;
 		document.querySelector('footer').hidden = true;
 		Dom.fill(Dom.byId('empty'), Dom.make('div', '', Dom.make('h2', '', title),
 			...lines.map((l) => Dom.make('p', '', l)))).hidden = false;
 	}
 
-	function tellBlocked() {
-		Dom.byId('hottest-title').textContent = 'Most blocked time in this view';
-		Dom.byId('help-width').textContent = 'Each box is a function in its caller. Its width is the ' +
-			'blocked time of threads that waited below it, so the widest boxes kept threads waiting ' +
-			'longest, summed over threads; left to right is by weight, not by time. The function that ' +
-			'waited is the last box of its column, mostly the kernel\u2019s.';
-		Dom.byId('help-error').textContent = 'Blocked time is estimated from looks at random moments; ' +
-			'hotrun report --blocked tells how far shares can be off. Threads counts the distinct ' +
-			'threads found there. Matched shares count nested matches once.';
+	function fillChoices() {
+		const missing = [['blocked time', app.capture.blockedOff], ['requests', app.capture.requestsOff],
+			['waits', app.capture.waitsOff]].filter(([, why]) => why);
+
+		Dom.byId('weight').title += missing.map(([what, why]) => '\n' + what + ' n/a: ' + why).join('');
+		Dom.fill(Dom.byId('weight'), ...State.weights(app.capture).map((w) => {
+			const option = Dom.make('option', '', WEIGHT_TEXT[w]);
+
+			option.value = w;
+			return option;
+		}));
 	}
 
-	function start() {
+	function build() {
+		const {capture} = app;
+
+		details = {title: Dom.byId('details-title'), raw: Dom.byId('details-raw'),
+			reason: Dom.byId('details-reason'), facts: Dom.byId('details-facts')};
+		source = Shown.create(capture);
+		app.episodes = Report.episodes(capture);
+		app.graph = Graph.create(Dom.byId('graph'), Dom.byId('extent'), Dom.byId('canvas'), capture);
+		Graph.readTheme(app.graph);
+		chooser = Chooser.create(capture, (process) => {
+			change({process, zoom: 0}, true);
+			Dom.byId('graph').focus();
+		});
+		app.chooser = chooser;
+		app.strip = strip = Strip.create(Dom.byId('time'), Dom.byId('time-canvas'), Dom.byId('tip'),
+			(span) => {
+				change({span}, true);
+				announce(span ? 'Chosen: ' + Format.weight(app.tree.total[0]) : 'All of the recording');
+			});
+		app.sandwich = sandwich = Sandwich.create(capture, Input.actions);
+		fillChoices();
+		readHash();
+		Input.listen(app);
+		Graph.resize(app.graph);
+		render();
+		Graph.resize(app.graph); /* what render() filled may have taken height from the graph */
+	}
+
+	function themeChanged() {
+		Graph.readTheme(app.graph);
+		Sandwich.themeChanged(sandwich);
+		Strip.themeChanged(strip);
+		drawnTable = '';
+		render();
+	}
+
+	async function start() {
 		try {
-			capture = Capture.read(Dom.byId('data').textContent);
+			app.capture = Capture.read(await Codec.read(Dom.byId('data').textContent));
 		} catch (e) {
-			showEmpty('The data of this page cannot be read',
-				  'The file may be cut short or altered (' + e.message + ').');
+			showEmpty('The data of this page cannot be read', typeof DecompressionStream === 'undefined'
+				? 'This browser is too old: it needs DecompressionStream (browsers of 2023 have it).'
+				: 'The file may be cut short or altered (' + e.message + ').');
 			return;
 		}
-		Format.setTicksPerSample(capture.ticksPerSample);
-		Format.setBlocked(capture.blocked);
-		Header.show(capture);
-		if (!capture.samples && capture.blocked) {
-			showEmpty('No blocked time in this capture',
-				  'No thread was found in a wait that is not idle (--idle shows all).');
-			return;
-		}
-		if (!capture.samples) {
+		Dom.byId('data').remove();
+		Format.setTicksPerSample(app.capture.ticksPerSample);
+		Header.show(app.capture);
+		if (!app.capture.samples && !app.capture.blockedMs) {
 			showEmpty('No samples in this capture',
 				  'Nothing used a CPU at the moments that were looked at, or nothing that ' +
 				  'the filter lets through. Idle CPUs take no samples.',
@@ -422,25 +392,10 @@ const App = (() => {
 				  'at the top tell whether samples were dropped.');
 			return;
 		}
-		if (capture.blocked)
-			tellBlocked();
-		strip = {title: Dom.byId('details-title'), raw: Dom.byId('details-raw'),
-			reason: Dom.byId('details-reason'), facts: Dom.byId('details-facts')};
-		graph = Graph.create(Dom.byId('graph'), Dom.byId('extent'), Dom.byId('canvas'), capture);
-		Graph.readTheme(graph);
-		chooser = Chooser.create(capture, chooseProcess);
-		readHash();
-		Graph.resize(graph);
-		render();
-		Graph.resize(graph); /* what render() filled may have taken height from the graph */
-		listen();
+		build();
 	}
 
-	/* What the page shows, for its tests. */
-	function snapshot() {
-		return {state: Object.assign({}, state), capture, graph, tree, mask};
-	}
-
-	start();
-	return {snapshot};
+	Object.assign(app, {change, zoomTo, describe, announce, readHash, render, themeChanged});
+	app.ready = start();
+	return app;
 })();

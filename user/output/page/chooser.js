@@ -38,19 +38,19 @@ const Chooser = (() => {
 			.some((s) => s.toLowerCase().includes(text));
 	}
 
-	function makeOption(c, index, name, pid, place, samples, threads) {
+	function makeOption(c, index, name, pid, place, samples, onCpuNs) {
 		const option = Dom.make('li', '',
 			Dom.make('span', 'name', Dom.make('bdi', '', name),
 				 Dom.make('span', 'where', place)),
 			Dom.make('span', '', pid),
 			Dom.make('span', 'share', Format.percent(samples, c.capture.samples)),
-			Dom.make('span', '', Format.plural(threads, 'thread')));
+			Dom.make('span', '', Format.seconds(onCpuNs / 1e9)));
 		const fill = Dom.make('i', 'fill');
 
 		fill.style.width = 100 * samples / Math.max(1, c.capture.samples) + '%';
 		option.append(fill);
 		option.id = 'process-' + (index === null ? 'all' : index);
-		option.title = Format.weight(samples) + ', ' +
+		option.title = Format.plural(samples, 'sample') + ', ' +
 			Format.share(samples, c.capture.samples) + ' of all';
 		option.setAttribute('role', 'option');
 		option.setAttribute('aria-selected', String(index === c.current));
@@ -61,13 +61,13 @@ const Chooser = (() => {
 	function render(c) {
 		const text = c.filter.value.trim().toLowerCase();
 		const found = c.capture.processes.filter((p) => matches(p, text));
-		const threads = c.capture.processes.reduce((n, p) => n + p.threads, 0);
+		const onCpuNs = c.capture.processes.reduce((n, p) => n + p.onCpuNs, 0);
 
 		c.options = found.slice(0, MAX).map((p) =>
-			makeOption(c, p.index, p.name, 'pid ' + p.pid, p.place, p.samples, p.threads));
+			makeOption(c, p.index, p.name, 'pid ' + p.pid, p.place, p.samples, p.onCpuNs));
 		if (!text)
 			c.options.unshift(makeOption(c, null, 'All processes', '', '', c.capture.samples,
-				threads));
+				onCpuNs));
 		Dom.fill(c.list, ...c.options);
 		c.more.textContent = found.length > MAX
 			? 'and ' + Format.count(found.length - MAX) + ' more with less: filter to find them'

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 'use strict';
 
-/* What the page tells about one frame: the strip below the graph and the tip at the pointer. */
+/*
+ * What the page tells about one frame: the strip below the graph and the tip at the pointer. shown:
+ * of Shown; its tree may be one of merged nodes, whose threads are not told.
+ */
 const Details = (() => {
 	const KIND_TEXT = {
 		application: 'JIT, application', jit: 'JIT, framework or library',
@@ -9,23 +12,24 @@ const Details = (() => {
 		stub: 'runtime stub', unknown: 'unknown code', note: 'note, no code',
 		process: 'process', root: 'whole capture',
 	};
+	const TOTAL_NAME = {cpu: 'Samples', slow: 'Samples', harm: 'Waited meanwhile', blocked: 'Blocked'};
 
 	/* The figures of a node, ready to show. */
-	function describe(capture, tree, node) {
+	function describe(shown, node) {
+		const {capture, tree} = shown;
 		const symbol = capture.symbols[tree.symbol[node]];
-		const processNode = Capture.processNode(capture, tree, node);
+		const processNode = Tree.processNode(capture, tree, node);
 		const reason = symbol.reason ? capture.reasons[symbol.reason] : null;
 
 		return {
 			symbol,
 			style: Capture.styleOf(symbol),
+			weight: shown.weight,
 			total: tree.total[node],
 			self: tree.self[node],
-			threads: tree.threads[node],
 			process: capture.symbols[tree.symbol[processNode]],
 			processTotal: tree.total[processNode],
-			all: capture.samples,
-			blocked: capture.blocked,
+			all: shown.all,
 			switchesOff: Boolean(capture.host.switchesOff),
 			cpuSeconds: capture.host.hz ? tree.total[node] / capture.host.hz : 0,
 			reason: reason ? reason.text : '',
@@ -44,23 +48,35 @@ const Details = (() => {
 			: t.name + ' ' + Format.percent(t.frames, frames)).join(', ');
 	}
 
+	/* When a node was seen, in seconds since the start. */
+	function seenText(shown, seen) {
+		const slotS = shown.capture.slotNs / 1e9;
+
+		return seen.last < 0 ? '' : (seen.first * slotS).toFixed(1) + '–' +
+			((seen.last + 1) * slotS).toFixed(1) + ' s';
+	}
+
 	/* [label, value] pairs of the strip. */
-	function facts(d) {
-		const list = [d.blocked ? ['Blocked', Format.seconds(d.total / 1000)]
-			: ['Samples', Format.count(d.total)]];
+	function facts(shown, d, node) {
+		const isCpu = d.weight === 'cpu' || d.weight === 'slow';
+		const list = [[TOTAL_NAME[d.weight], Format.amount(d.total)]];
 
 		if (d.symbol.kind !== Capture.KIND.ROOT && d.process.kind === Capture.KIND.PROCESS &&
 		    d.symbol !== d.process)
 			list.push(['of the process', Format.share(d.total, d.processTotal)]);
 		list.push(['of all', Format.share(d.total, d.all)]);
-		list.push(['Self', (d.blocked ? Format.seconds(d.self / 1000) : Format.count(d.self)) + ' (' +
-			Format.percent(d.self, d.total) + ' of it)']);
-		if (!d.blocked)
+		list.push(['Self', Format.amount(d.self) + ' (' + Format.percent(d.self, d.total) + ' of it)']);
+		if (isCpu)
 			list.push(['CPU time ≈', Format.seconds(d.cpuSeconds)]);
-		if (d.symbol.process && !d.blocked)
+		if (d.symbol.process && isCpu && !shown.span)
 			list.push([d.switchesOff ? 'CPU time by the kernel' : 'CPU time by switches',
 				Format.seconds(d.symbol.process.onCpuNs / 1e9)]);
-		list.push(['Threads', Format.count(d.threads)]);
+		if (shown.tree.id[node] >= 0) {
+			const seen = shown.seenAt(shown.tree.id[node]);
+
+			list.push(['Threads', Format.count(seen.threads)]);
+			list.push(['Seen', seenText(shown, seen)]);
+		}
 		list.push(['Kind', KIND_TEXT[d.style]]);
 		if (d.symbol.process && d.symbol.process.place)
 			list.push(['Runs in', d.symbol.process.place]);
@@ -73,8 +89,8 @@ const Details = (() => {
 		return list;
 	}
 
-	function fillStrip(strip, capture, tree, node) {
-		const d = describe(capture, tree, node);
+	function fillStrip(strip, shown, node) {
+		const d = describe(shown, node);
 		const raw = d.symbol.raw !== d.symbol.name ? d.symbol.raw : '';
 
 		Dom.fill(strip.title, Dom.make('bdi', '', d.symbol.name));
@@ -83,13 +99,13 @@ const Details = (() => {
 		strip.reason.textContent = d.reason ? 'No name: ' + d.reason +
 			(d.remedy ? ' → ' + d.remedy : '') : '';
 		strip.reason.hidden = !d.reason;
-		Dom.fill(strip.facts, ...facts(d).map(([term, value]) =>
+		Dom.fill(strip.facts, ...facts(shown, d, node).map(([term, value]) =>
 			Dom.make('div', '', Dom.make('dt', '', term),
 				 Dom.make('dd', '', Dom.make('bdi', '', value)))));
 	}
 
 	/* One line: share, samples, self, threads. */
-	function figures(d) {
+	function figures(shown, d, node) {
 		const inProcess = d.process.kind === Capture.KIND.PROCESS && d.symbol !== d.process;
 		const share = inProcess
 			? Format.share(d.total, d.processTotal) + ' of ' + d.process.name
@@ -97,19 +113,20 @@ const Details = (() => {
 
 		return [share, Format.weight(d.total),
 			'self ' + Format.percent(d.self, inProcess ? d.processTotal : d.all),
-			Format.plural(d.threads, 'thread')].join(' · ');
+			shown.tree.id[node] >= 0 ? Format.plural(shown.seenAt(shown.tree.id[node]).threads, 'thread') : '']
+			.filter(Boolean).join(' · ');
 	}
 
-	function sentence(capture, tree, node) {
-		const d = describe(capture, tree, node);
+	function sentence(shown, node) {
+		const d = describe(shown, node);
 
-		return d.symbol.name + ', ' + figures(d);
+		return d.symbol.name + ', ' + figures(shown, d, node);
 	}
 
-	function fillTip(tip, capture, tree, node) {
-		const d = describe(capture, tree, node);
+	function fillTip(tip, shown, node) {
+		const d = describe(shown, node);
 		const lines = [Dom.make('div', 'name', Dom.make('bdi', '', d.symbol.name)),
-			Dom.make('div', 'figures', figures(d)),
+			Dom.make('div', 'figures', figures(shown, d, node)),
 			Dom.make('div', 'figures', [KIND_TEXT[d.style], moduleText(d), tierText(d)]
 				.filter(Boolean).join(' · '))];
 

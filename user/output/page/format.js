@@ -6,7 +6,7 @@ const Format = (() => {
 	const grouped = new Intl.NumberFormat('en-US');
 	const Z_95 = 1.96; /* two-sided 95 % of a normal distribution */
 	let ticksPerSample = 1;
-	let blocked = false;
+	let kind = 'cpu', hz = 1;
 
 	/* Bytes of strangers that could hide or reorder what stands beside them: C0, DEL, C1, zero
 	 * width and direction controls, line separators. */
@@ -20,6 +20,11 @@ const Format = (() => {
 			return code < 0x100 ? '\\x' + code.toString(16).padStart(2, '0')
 				: '\\u{' + code.toString(16) + '}';
 		});
+	}
+
+	/* Text of several lines. */
+	function visibleLines(text) {
+		return text.split('\n').map(visible).join('\n');
 	}
 
 	function count(n) {
@@ -41,14 +46,27 @@ const Format = (() => {
 		ticksPerSample = ticks;
 	}
 
-	/* Weights are milliseconds of blocked time: how far their shares can be off is not told here, since
-	 * that depends on which of them were found together. */
-	function setBlocked(is) {
-		blocked = is;
+	/* What is counted: samples ('cpu', 'slow'), threads that waited at samples ('harm'), ms of
+	 * blocked time. How far shares of the last two can be off is not told here, since that depends
+	 * on which of them were found together. */
+	function setWeight(weight, samplesHz) {
+		kind = weight;
+		hz = samplesHz || 1;
 	}
 
 	function weight(n) {
-		return blocked ? seconds(n / 1000) + ' blocked' : plural(n, 'sample');
+		if (kind === 'blocked')
+			return seconds(n / 1000) + ' blocked';
+		return kind === 'harm' ? seconds(n / hz) + ' waited' : plural(n, 'sample');
+	}
+
+	function hasError() {
+		return kind === 'cpu' || kind === 'slow';
+	}
+
+	/* A weight in a narrow column. */
+	function amount(n) {
+		return kind === 'blocked' ? seconds(n / 1000) : kind === 'harm' ? seconds(n / hz) : count(n);
 	}
 
 	/* Half of the 95 % interval of a share of samples, in percent points: Wilson's score interval,
@@ -64,7 +82,7 @@ const Format = (() => {
 	function share(part, whole) {
 		const e = error(part, whole);
 
-		if (blocked)
+		if (!hasError())
 			return percent(part, whole);
 		return percent(part, whole) + ' ±' + e.toFixed(e && e < 0.1 ? 2 : 1);
 	}
@@ -72,7 +90,13 @@ const Format = (() => {
 	function seconds(s) {
 		if (s >= 100)
 			return count(Math.round(s)) + ' s';
-		return s >= 1 ? s.toFixed(1) + ' s' : Math.round(s * 1000) + ' ms';
+		return s >= 1 ? s.toFixed(1) + ' s' : s >= 0.001 || !s ? Math.round(s * 1000) + ' ms'
+			: Math.round(s * 1e6) + ' µs';
+	}
+
+	/* A time since the start, to what it is known. */
+	function moment(s) {
+		return s.toFixed(s % 1 > 0.005 && s % 1 < 0.995 ? 2 : 1) + ' s';
 	}
 
 	function utc(unixMs) {
@@ -112,6 +136,6 @@ const Format = (() => {
 		return forms;
 	}
 
-	return {visible, count, plural, percent, error, share, seconds, utc, shortForms,
-		setTicksPerSample, setBlocked, weight};
+	return {visible, visibleLines, count, plural, percent, error, share, seconds, moment, utc, shortForms,
+		setTicksPerSample, setWeight, weight, amount, hasError};
 })();

@@ -2,16 +2,15 @@
 'use strict';
 
 /*
- * The drawing. layout() keeps the nodes wide enough to be seen, row by row; draw() paints those
- * within the scrolled window; at() finds the node under a point. The canvas is as large as the
- * window and stays in place while #extent, as tall as the tree, scrolls.
+ * The drawing of a tree. layout() keeps the nodes wide enough to be seen, row by row; draw() paints
+ * those within the scrolled window; at() finds the node under a point. The canvas is as large as
+ * the window and stays in place while .extent, as tall as the tree, scrolls.
  */
 const Graph = (() => {
 	const ROW = 20; /* px */
 	const LEAST = 0.5; /* px: narrower nodes, and what is below them, are not drawn */
 	const PAD = 5;
 	const FONT_PX = 12;
-	const SHADES = 5;
 
 	function create(scroller, extent, canvas, capture) {
 		return {
@@ -22,6 +21,7 @@ const Graph = (() => {
 			rows: [], /* rows[depth] = nodes from left to right */
 			width: 0, height: 0, scale: 1,
 			theme: null, glyph: 0, waiting: false,
+			colours: null, /* of Colours */
 			texts: new Map(), /* symbol -> short forms of its name */
 		};
 	}
@@ -90,38 +90,15 @@ const Graph = (() => {
 	function readTheme(g) {
 		const css = getComputedStyle(document.documentElement);
 		const value = (name) => css.getPropertyValue(name).trim();
-		const styles = ['application', 'jit', 'image', 'native', 'kernel', 'stub', 'unknown',
-			'note', 'process', 'root'];
 
 		g.theme = {
 			text: value('--frame-text'), edge: value('--frame-edge'), page: value('--page'),
 			match: value('--match'), matchText: value('--match-text'),
 			focus: value('--focus'),
 			font: FONT_PX + 'px ' + value('--mono'),
-			fill: new Map(styles.map((s) => [s, shades(value('--kind-' + s))])),
 		};
 		g.context.font = g.theme.font;
 		g.glyph = g.context.measureText('MMMMMMMMMM').width / 10;
-	}
-
-	/* The colour of a kind in a few lightnesses, so that neighbours of other modules differ. */
-	function shades(hsl) {
-		const [h, s, l] = hsl.split(/\s+/).map(Number);
-
-		return Array.from({length: SHADES}, (_, i) =>
-			`hsl(${h} ${s}% ${l + (i - (SHADES - 1) / 2) * 1.6}%)`);
-	}
-
-	function moduleShade(module) {
-		let hash = 0;
-
-		for (let i = 0; i < module.length; i++)
-			hash = (hash * 31 + module.charCodeAt(i)) | 0;
-		return Math.abs(hash) % SHADES;
-	}
-
-	function fillOf(g, symbol) {
-		return g.theme.fill.get(Capture.styleOf(symbol))[moduleShade(symbol.module)];
 	}
 
 	function formsOf(g, row) {
@@ -147,11 +124,10 @@ const Graph = (() => {
 	function paintNode(g, node, top) {
 		const t = g.tree, c = g.context, b = box(g, node), y = b.y - top;
 		const matched = g.mask && g.mask[node];
-		const symbol = g.capture.symbols[t.symbol[node]];
 		const gap = Math.min(1, b.width / 8);
 
 		c.globalAlpha = matched ? 1 : g.mask ? 0.42 : isAncestor(g, node) ? 0.6 : 1;
-		c.fillStyle = matched ? g.theme.match : fillOf(g, symbol);
+		c.fillStyle = matched ? g.theme.match : Colours.fill(g.colours, t.symbol[node], t.id[node]);
 		c.fillRect(b.x, y, Math.max(b.width - gap, LEAST), ROW - 1);
 		const text = label(g, t.symbol[node], b.width);
 		if (text) {
@@ -176,7 +152,7 @@ const Graph = (() => {
 		const firstY = top - ROW, lastY = top + g.height;
 
 		g.waiting = false;
-		if (!g.tree)
+		if (!g.tree || !g.colours)
 			return;
 		if (!g.theme)
 			readTheme(g);
@@ -276,5 +252,5 @@ const Graph = (() => {
 	}
 
 	return {create, layout, resize, show, schedule, draw, at, box, shown, reveal, neighbour,
-		readTheme, fillOf};
+		readTheme, label, ROW, PAD, LEAST, FONT_PX, width: (g) => g.width};
 })();

@@ -10,12 +10,12 @@ const Header = (() => {
 		if (h.startUnixMs)
 			list.push(Format.utc(h.startUnixMs));
 		list.push(Format.seconds(h.durationNs / 1e9));
-		list.push(Format.weight(capture.samples));
-		if (capture.blocked)
-			list.push('blocked time, ' + (capture.idle ? 'idle waits, too' : 'without idle waits'));
-		else
-			list.push(Format.count(h.hz) + ' Hz on ' + Format.plural(h.cpus, 'CPU'));
-		if (!capture.blocked && h.event && h.event !== 'cpu-clock')
+		list.push(Format.plural(capture.samples, 'sample'));
+		list.push(Format.count(h.hz) + ' Hz on ' + Format.plural(h.cpus, 'CPU'));
+		if (capture.hasBlocked)
+			list.push(Format.seconds(capture.blockedMs / 1000) + ' blocked' +
+				(capture.idle ? ', idle waits, too' : ''));
+		if (h.event && h.event !== 'cpu-clock')
 			list.push(h.event);
 		if (h.kernel)
 			list.push('Linux ' + Format.visible(h.kernel) + ' ' + Format.visible(h.machine));
@@ -57,17 +57,17 @@ const Header = (() => {
 		element.querySelector('summary').textContent = lossSummary(capture);
 		element.classList.toggle('some', capture.losses.length > 0 || !capture.books.known ||
 			capture.books.lostPerMillion > 0);
-		Dom.fill(sheet, Dom.make('p', '', booksText(capture)), Dom.make('table', '', Dom.make('tbody', '', ...capture.losses.map((l) =>
-			Dom.make('tr', '', Dom.make('td', 'number', Format.count(l.count)),
-				 Dom.make('td', '', l.text,
-					  Dom.make('div', 'muted', l.remedy)))))));
+		Dom.fill(sheet, Dom.make('p', '', booksText(capture)), Dom.make('table', '',
+			Dom.make('tbody', '', ...capture.losses.map((l) =>
+				Dom.make('tr', '', Dom.make('td', 'number', Format.count(l.count)),
+					 Dom.make('td', '', l.text, Dom.make('div', 'muted', l.remedy)))))));
 	}
 
 	function show(capture) {
 		const facts = Dom.byId('facts');
 		const host = Format.visible(capture.host.name || '');
 
-		document.title = 'hotrun: ' + (host || 'capture') + (capture.blocked ? ', blocked time' : '');
+		document.title = 'hotrun: ' + (host || 'capture') + (capture.weight === 'blocked' ? ', blocked time' : '');
 		Dom.fill(Dom.byId('host'), Dom.make('bdi', '', host));
 		Dom.fill(facts, ...factTexts(capture).map((text) => Dom.make('li', '', text)));
 		if (capture.host.taken)
@@ -82,17 +82,12 @@ const Header = (() => {
 				' cut short: too many different ones'));
 		if (capture.rawNames)
 			facts.append(Dom.make('li', '', 'raw names, as the runtime writes them'));
-		if (capture.justMyCode)
-			facts.append(Dom.make('li', '', 'just my code: its own time includes that of ' +
-				'framework, runtime and kernel below it'));
 		if (capture.books.samplesGap)
 			Dom.byId('gap').textContent = 'Shares do not hold: ' + lostShare(capture.books) +
 				' of the samples that should be here are missing (see the losses at the top).';
 		Dom.byId('gap').hidden = !capture.books.samplesGap;
-		/* Those are of CPU time. */
-		Dom.byId('losses').hidden = capture.blocked;
 		fillLosses(Dom.byId('losses'), capture);
 	}
 
-	return {show};
+	return {show, booksText};
 })();

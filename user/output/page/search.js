@@ -1,60 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 'use strict';
 
-/* Which frames match, and how many samples they hold. Pure. */
+/* Which frames match, and how much they hold. Pure. */
 const Search = (() => {
-	/* Returns {test} or {error}; null for an empty text. Case is ignored. */
-	function compile(text, regex) {
+	/* Returns {test} or {error}; null for an empty text. how: 'has', 're' (regular expression) or
+	 * 'is'. Case is ignored but for 'is'. */
+	function compile(text, how) {
 		if (!text)
 			return null;
-		if (!regex) {
+		if (how === 'is')
+			return {test: (s) => s === text};
+		if (how === 'has') {
 			const plain = text.toLowerCase();
 
 			return {test: (s) => s.toLowerCase().includes(plain)};
 		}
 		try {
-			const pattern = new RegExp(text, 'iu');
-
-			return {test: (s) => pattern.test(s)};
+			return Pattern.create(text);
 		} catch (e) {
-			/* Browsers repeat the pattern before the reason. */
-			return {error: 'not valid: ' + e.message.split(': ').pop()};
+			return {error: 'not valid: ' + e.message};
 		}
 	}
 
-	/* One byte a node: 1 = the name or module of its code matches, or what a stack trace calls it.
-	 * Processes are no code. */
-	function mark(capture, tree, matcher) {
-		const bySymbol = new Uint8Array(capture.symbols.length);
+	/* Of a symbol: its name, its module, or what a stack trace calls it. */
+	function matches(matcher, symbol) {
+		return matcher.test(symbol.name) || matcher.test(symbol.module) ||
+			(symbol.member !== '' && matcher.test(symbol.member));
+	}
+
+	/* One byte a symbol. Processes are no code. */
+	function markSymbols(capture, matcher) {
+		return Uint8Array.from(capture.symbols, (s) =>
+			Capture.isCode(s) && matches(matcher, s) ? 1 : 0);
+	}
+
+	/* One byte a node. */
+	function mark(tree, bySymbol) {
 		const mask = new Uint8Array(tree.count);
 
-		for (let i = 0; i < capture.ownFirst; i++) {
-			const s = capture.symbols[i];
-
-			bySymbol[i] = matcher.test(s.name) || matcher.test(s.module) ||
-				matcher.test(s.member) ? 1 : 0;
-		}
 		for (let i = 0; i < tree.count; i++)
 			mask[i] = bySymbol[tree.symbol[i]];
 		return mask;
 	}
 
-	/* Matching frames below root, and the samples that pass through any of them: a match within
-	 * a match is not counted again. */
-	function sum(tree, mask, root) {
-		let frames = 0, samples = 0, covered = root;
+	/* Matching nodes of the stacks inside (of Tree.within()), and the weight that passes through any
+	 * of them: a match within a match is not counted again. total: by node. */
+	function sum(stacks, total, inside, bySymbol) {
+		const covered = new Uint8Array(stacks.count), {symbol, parent} = stacks;
+		let frames = 0, samples = 0;
 
-		for (let i = root; i < tree.end[root]; i++) {
-			if (!mask[i])
+		for (let i = inside.from; i < inside.to; i++) {
+			const above = i > inside.from ? covered[parent[i]] : 0, match = bySymbol[symbol[i]];
+
+			if (!(match | above) || !total[i] || (inside.flags && !inside.flags[i]))
 				continue;
-			frames++;
-			if (i >= covered) {
-				samples += tree.total[i];
-				covered = tree.end[i];
-			}
+			frames += match;
+			if (!above)
+				samples += total[i];
+			covered[i] = 1;
 		}
 		return {frames, samples};
 	}
 
-	return {compile, mark, sum};
+	return {compile, matches, markSymbols, mark, sum};
 })();
