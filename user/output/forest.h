@@ -28,7 +28,7 @@ struct forest_node {
 struct forest {
 	struct forest_node *nodes; /* nodes[0] is the root */
 	size_t nodes_cnt, nodes_cap;
-	uint64_t cut;  /* samples whose stack was cut since a bound was reached */
+	uint64_t cut; /* samples whose stack was cut since a bound was reached */
 	struct hash_index index;
 };
 
