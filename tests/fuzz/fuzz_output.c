@@ -206,7 +206,8 @@ static void check_svg(const char *text, size_t len)
 	}
 	for (const char *and = text; (and = strchr(and, '&')); and++)
 		must(!strncmp(and, "&lt;", 4) || !strncmp(and, "&gt;", 4) ||
-		     !strncmp(and, "&amp;", 5) || !strncmp(and, "&quot;", 6));
+		     !strncmp(and, "&amp;", 5) || !strncmp(and, "&quot;", 6) ||
+		     !strncmp(and, "&#39;", 5));
 	must(!strcmp(text + len - 7, "</svg>\n"));
 }
 

@@ -26,6 +26,9 @@ perf_script_reader() {
 	command -v dotnet >/dev/null || return 0
 	[ -z "$(find $source -newer "$out/.built" 2>&1)" ] && return
 	echo "building: $source"
+	if [ -z "${HOME:-}" ] || [ ! -w "$HOME" ]; then
+		export DOTNET_CLI_HOME=$folder/home
+	fi
 	DOTNET_NOLOGO=1 DOTNET_CLI_TELEMETRY_OPTOUT=1 dotnet build $source -c Release -v quiet -nologo \
 		--disable-build-servers -p:UseSharedCompilation=false -p:OutputPath="$out/" \
 		-p:BaseIntermediateOutputPath="$folder/obj/" -p:MSBuildProjectExtensionsPath="$folder/obj/" \

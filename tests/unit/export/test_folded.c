@@ -10,17 +10,11 @@
 #include "build_model.h"
 #include "build_page.h"
 #include "export/folded.h"
+#include "export_models.h"
 
 static char *folded(struct model *m, struct export_options options)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	cr_assert(out);
-	cr_assert_eq(folded_write(out, m, &options), 0);
-	fclose(out);
-	return text;
+	return export_text(folded_write, m, options, NULL);
 }
 
 static void expect_folded(struct model *m, struct export_options options, const char *expected)
