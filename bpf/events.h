@@ -219,6 +219,9 @@ struct event_exec {
 
 #define STAND_MONITOR 0x200 /* monitor is told */
 
+/* Passes that may be there at a time: those that hang in the memory of a process, and one more. */
+#define STAND_PASSES_MOST 3
+
 /* Processes in which monitors are looked for: keys of the map `stand_monitors`. */
 #define STAND_MONITORS_MAX 1024
 

@@ -28,6 +28,12 @@ struct {
 
 struct stand_look stand_look = {};
 
+/* The place of the next pass, and those of passes that hang, a bit each. Set by the user side
+ * before each pass, which is known by the kernel's number of it from then on. */
+__u32 stand_place = 0;
+__u32 stand_stuck = 0;
+__u64 stand_sessions[STAND_PASSES_MOST] = {};
+
 /* tgid -> how many of its threads a look chooses. Written by the user side. Size: processes with
  * many threads. */
 struct {
@@ -61,10 +67,13 @@ struct stand_room {
 	struct monitor_scan scan;
 };
 
-/* 0 -> room to build a record: one pass at a time, which may sleep, so that it is no CPU's. */
+/*
+ * place of a pass -> room to build its records: it may sleep, so that it is no CPU's, and one that
+ * hangs keeps its room until it ends. Size: STAND_PASSES_MOST.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, STAND_PASSES_MOST);
 	__type(key, __u32);
 	__type(value, struct stand_room);
 } stand_rooms SEC(".maps");
@@ -298,6 +307,19 @@ static __always_inline __u64 switches_of(struct task_struct *task)
 	return *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw;
 }
 
+/* Another pass hangs in the memory of that process. */
+static __always_inline bool hangs(__u32 tgid)
+{
+	for (__u32 i = 0; stand_stuck && i < STAND_PASSES_MOST; i++) {
+		__u32 place = i;
+		struct stand_room *r = bpf_map_lookup_elem(&stand_rooms, &place);
+
+		if (stand_stuck & 1u << i && r && r->event.tgid == tgid)
+			return true;
+	}
+	return false;
+}
+
 /*
  * What was read between two looks at its switches is of one moment where the thread did not run in
  * between: a switch that brought it on a CPU counts when it leaves it, until then it is there.
@@ -313,7 +335,9 @@ static __always_inline void read_standing(struct stand_room *r, struct task_stru
 		return;
 	}
 	read_kernel(e, task);
-	if (!(e->flags & STAND_KERNEL_THREAD))
+	if (hangs(e->tgid))
+		e->flags |= STAND_UNREADABLE;
+	else if (!(e->flags & STAND_KERNEL_THREAD))
 		read_user(r, task);
 	barrier();
 	if (switches_of(task) != e->switches || task->on_cpu)
@@ -430,6 +454,23 @@ static __always_inline bool sleeps_long(struct task_struct *task)
 	return age != STAND_AGE_UNKNOWN && age > stand_awake_ns;
 }
 
+/* The room of this pass: its own from its first thread on. NULL: it was left long ago. */
+static __always_inline struct stand_room *room_of(struct bpf_iter_meta *meta)
+{
+	__u32 place = stand_place;
+
+	if (place >= STAND_PASSES_MOST)
+		return NULL;
+	if (!meta->seq_num)
+		stand_sessions[place] = meta->session_id;
+	for (__u32 i = 0; i < STAND_PASSES_MOST; i++)
+		if (stand_sessions[i] == meta->session_id) {
+			place = i;
+			return bpf_map_lookup_elem(&stand_rooms, &place);
+		}
+	return NULL;
+}
+
 /* For every thread, or those of some processes, when somebody asks where they stand. Worst cost of
  * one: some 10 us, most of it for the copy of its stack. */
 SEC("iter.s/task")
@@ -437,17 +478,17 @@ int read_stands(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct stand_room *r;
-	__u32 zero = 0, tgid, bytes;
+	__u32 tgid, bytes;
 
 	if (!task)
+		return 0;
+	r = room_of(ctx->meta);
+	if (!r)
 		return 0;
 	tgid = task->tgid;
 	if (stand_selects && !bpf_map_lookup_elem(&stand_tgids, &tgid))
 		return 0;
 	if ((stand_tid && (__u32)task->pid != stand_tid) || sleeps_long(task))
-		return 0;
-	r = bpf_map_lookup_elem(&stand_rooms, &zero);
-	if (!r)
 		return 0;
 	if (stand_look.pass) {
 		if (!look_at(r, task))

@@ -340,6 +340,62 @@ Test(stands, all_threads_of_the_host_are_told_once)
 	drive_close(&d);
 }
 
+Test(stands, a_pass_that_hangs_keeps_its_room_and_its_process_is_left_out_of_the_next)
+{
+	static char buffer[1u << 18];
+	struct seen first = {0}, next = {0};
+	size_t have = 0, read_of = 0;
+	uint32_t tgids[2];
+	pid_t hangs, other;
+	struct drive d;
+	ssize_t n;
+	int fd;
+
+	open_stands(&d);
+	hangs = drive_fork(pause_here, NULL, -1, false);
+	other = drive_fork(pause_here, NULL, -1, false);
+	tgids[0] = (uint32_t)hangs;
+	tgids[1] = (uint32_t)other;
+	look_asleep(&d, hangs, &first);
+	look_asleep(&d, other, &first);
+	free(first.rows);
+	first = (struct seen){0};
+	/* It has read of the one process, and goes on later. */
+	fd = session_open_stands(d.s, NULL, tgids, 1);
+	cr_assert_geq(fd, 0);
+	n = read(fd, buffer, sizeof(struct event_stand));
+	cr_assert_eq(n, (ssize_t)sizeof(struct event_stand));
+	have = (size_t)n;
+	session_set_stand_reader(d.s, 1, 1 << 0);
+	cr_assert_eq(read_stands(&d, NULL, tgids, 2, &next), 0);
+	cr_assert_eq(next.cnt, 2);
+	for (size_t i = 0; i < next.cnt; i++) {
+		bool left = next.rows[i].tgid == tgids[0];
+
+		cr_expect_eq(!!(next.rows[i].flags & STAND_UNREADABLE), left);
+		cr_expect_eq(next.rows[i].stack_bytes > 0, !left);
+		cr_expect_gt(next.rows[i].kernel_cnt, 0);
+		read_of++;
+	}
+	cr_expect_eq(read_of, 2);
+	while ((n = read(fd, buffer + have, sizeof(buffer) - have)) > 0)
+		have += (size_t)n;
+	cr_assert_eq(session_take_stands(buffer, have, take, &first), (ssize_t)have);
+	cr_expect_geq(first.cnt, 1);
+	cr_expect_eq(first.rows[0].tgid, tgids[0]);
+	cr_expect_gt(first.rows[0].stack_bytes, 0);
+	close(fd);
+	/* It has ended: all are read again. */
+	session_set_stand_reader(d.s, 0, 0);
+	look_asleep(&d, hangs, &next);
+	cr_expect_not(next.rows[0].flags & STAND_UNREADABLE);
+	drive_kill(hangs);
+	drive_kill(other);
+	free(first.rows);
+	free(next.rows);
+	drive_close(&d);
+}
+
 Test(stands, who_did_not_ask_for_it_has_not_the_program)
 {
 	struct seen seen = {0};

@@ -153,6 +153,7 @@ static int begin(struct blocked_looks *l, struct session *s, const struct stand_
 	l->hangs = stream_reader_is_stuck(l->reader);
 	if (l->hangs)
 		return -EBUSY;
+	session_set_stand_reader(s, stream_reader_place(l->reader), stream_reader_stuck(l->reader));
 	fd = session_open_stands(s, look, tgids, tgid_cnt);
 	if (fd < 0)
 		return fd;

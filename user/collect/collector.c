@@ -449,7 +449,7 @@ static void end_looks(struct collector *c, uint64_t slice_ns)
 	blocked_looks_end_slice(c->looks, &rooms, slice_ns);
 	if (blocked_looks_hang(c->looks, &tgid))
 		log_warn("blocked time: the memory of a process, perhaps of pid %u, does not "
-			 "answer; nobody is looked at until it does",
+			 "answer; its stacks are left out until it does",
 			 tgid);
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/compare.h"
 #include "base/grow.h"
+#include "base/host_facts.h"
 #include "base/rise.h"
 #include "collect/stand_stream.h"
 #include "collect/stand_take.h"
@@ -138,9 +139,12 @@ static int open_rooms(struct snapshot_looks *l)
 /* Before there is any BPF object: none is any helper's. */
 static int open_helpers(struct snapshot_looks *l)
 {
-	l->nursery = nursery_new(OPENER_CAPABILITIES);
+	l->nursery = nursery_new(OPENER_CAPABILITIES |
+				 (l->options.lock ? PRIVILEGE(HOST_CAP_IPC_LOCK) : 0));
 	if (!l->nursery)
 		return -ENOMEM;
+	if (l->options.lock)
+		nursery_lock_memory(l->nursery);
 	l->workers = names_workers(l->nursery, 0, &(struct names_file_limits){0});
 	l->stream = stand_stream_new(l->nursery, l->options.stop);
 	if (!l->workers || !l->stream)
@@ -528,7 +532,11 @@ static void take_visited(void *ctx, const struct event_stand *stand, const uint8
 static bool visit(struct snapshot_looks *l, size_t record, pid_t reader)
 {
 	struct record *r = l->records[record];
-	struct stands_ask ask = {.tgids = &r->event.tgid, .tgid_cnt = 1, .tid = r->event.tid};
+	struct stands_ask ask = {.tgids = &r->event.tgid,
+				 .tgid_cnt = 1,
+				 .tid = r->event.tid,
+				 .place = stand_stream_place(l->stream),
+				 .stuck = stand_stream_stuck(l->stream)};
 	struct visit v = {l, r, row_of(l, &r->event)};
 	_cleanup_close_ int fd = -1;
 	int err;
@@ -608,6 +616,8 @@ static int pass(struct snapshot_looks *l, size_t awake, uint64_t interval_ns)
 		.tgid_cnt = choose(l, awake, tgids),
 		/* It may be read a little later than the interval's end. */
 		.awake_ns = 2 * interval_ns,
+		.place = stand_stream_place(l->stream),
+		.stuck = stand_stream_stuck(l->stream),
 	};
 	uint64_t end_ns = clock_now_ns() + STANDS_NS;
 	_cleanup_close_ int fd = looker_open_stands(l->looker, &ask);

@@ -13,6 +13,7 @@
  *	snapshot_looks_free()
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct snapshot_looks_options {
 	struct urgent *urgent;		   /* borrowed */
 	const volatile sig_atomic_t *stop; /* borrowed: what is set ends every wait */
 	unsigned int names;		   /* enum names_from */
+	bool lock;			   /* memory of helpers is locked, as far as it may be */
 };
 
 /* Forks helpers and loads the programs: some 40 ms of CPU time. On failure a sentence is in why,

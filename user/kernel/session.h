@@ -171,11 +171,15 @@ const char *session_unwind_why(const struct session *s);
  * Where threads stand: a descriptor, owned, whose reading is the pass over those of these processes
  * (FILTER_TGIDS_MAX of them at the most; none: of all), or a look at some that do not run; one
  * record each with the piece of its stack that was read. Nothing is stopped; but who reads may
- * hang, as long as a process wants it to (isolate/stream_reader.h). One at a time. Negative errno;
+ * hang, as long as a process wants it to (isolate/stream_reader.h). One at a time, but for those
+ * that hang (session_set_stand_reader()). Negative errno;
  * -ENOTSUP where session_stands_why() says why not.
  */
 int session_open_stands(struct session *s, const struct stand_look *look, const uint32_t *tgids,
 			size_t tgid_cnt);
+/* Who reads the next one, and those that hang (stream_reader_place(), stream_reader_stuck()):
+ * processes in whose memory they do are told without their stacks. At first 0 and none. */
+void session_set_stand_reader(struct session *s, unsigned int place, uint32_t stuck);
 /* In passes over all threads from now on, who holds a monitor is looked for in that process, which
  * runs .NET. 0 or negative errno. */
 int session_look_for_monitors(struct session *s, uint32_t tgid);
