@@ -17,6 +17,7 @@ CLANG   ?= clang
 # bpftool lives in an sbin folder that may not be on PATH.
 BPFTOOL ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool) bpftool)
 CLANG_FORMAT ?= clang-format
+PROTOC_C ?= protoc-c
 STRIP   ?= strip
 
 VERSION := 0.1.0
@@ -38,16 +39,16 @@ LIBS_BPF  := -lbpf
 LIBS_SCREEN := -lncursesw
 # The archive of libmicrohttpd, without the TLS library behind it: user/watch/no_tls.c says why.
 LIBS_HTTP := -l:libmicrohttpd.a -Wl,-u,gnutls_global_init
-LIBS      := $(LIBS_HTTP) -lelf -lsqlite3 -ljson-c -liberty -llzma -lz -lm -pthread
+LIBS      := $(LIBS_HTTP) -lelf -lsqlite3 -lprotobuf-c -ljson-c -liberty -llzma -lz -lm -pthread
 # SQLite could load extensions, which we never allow: without dlopen there is no linker warning, and no
 # way in.
 STATIC := -static -Wl,--wrap=dlopen,--defsym=__wrap_dlopen=abort
-LIBS_STATIC := -lbpf -lncursesw -ltinfo $(LIBS_HTTP) -lelf -lsqlite3 -ljson-c -liberty -llzma -lz -lm -ldl -pthread
+LIBS_STATIC := -lbpf -lncursesw -ltinfo $(LIBS_HTTP) -lelf -lsqlite3 -lprotobuf-c -ljson-c -liberty -llzma -lz -lm -ldl -pthread
 SANITIZE  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Rooms. kernel/ sees the skeleton, collect/ and commands/ wire the rooms; the others are pure or nearly
 # so and make up the archive that the unit tests link.
-ROOMS      := base model isolate parse opener process names store judge output watch
+ROOMS      := base model isolate parse opener process names store judge output export watch
 SRC_ROOMS  := $(wildcard $(ROOMS:%=user/%/*.c))
 SRC_TOP    := $(wildcard user/kernel/*.c user/collect/*.c user/commands/*.c)
 SRC_PERFMAP := $(wildcard perfmap/*/*.c)
@@ -57,11 +58,13 @@ SRC_BPF    := bpf/sched.bpf.c bpf/accounts.bpf.c bpf/sample.bpf.c bpf/net.bpf.c 
 	bpf/sockets.bpf.c bpf/stands.bpf.c bpf/counts.bpf.c
 PAGE       := $(wildcard user/output/page/*) $(wildcard user/store/*.sql)
 
-OBJ_ROOMS  := $(SRC_ROOMS:%.c=$(BUILD)/%.o)
+# What protobuf-c makes of the schemas of export/.
+SCHEMAS    := $(patsubst user/export/schema/%.proto,$(BUILD)/gen/%.pb-c,$(wildcard user/export/schema/*.proto))
+OBJ_ROOMS  := $(SRC_ROOMS:%.c=$(BUILD)/%.o) $(SCHEMAS:%=%.o)
 OBJ_TOP    := $(SRC_TOP:%.c=$(BUILD)/%.o)
 OBJ_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/%.o)
 OBJ_BPF    := $(SRC_BPF:%.c=$(BUILD)/%.o)
-ASAN_ROOMS := $(SRC_ROOMS:%.c=$(BUILD)/asan/%.o)
+ASAN_ROOMS := $(SRC_ROOMS:%.c=$(BUILD)/asan/%.o) $(SCHEMAS:$(BUILD)/%=$(BUILD)/asan/%.o)
 ASAN_PERFMAP := $(SRC_PERFMAP:%.c=$(BUILD)/asan/%.o)
 # Of kernel/ what takes apart what processes choose, and needs no skeleton: for the fuzz targets.
 ASAN_KERNEL := $(BUILD)/asan/user/kernel/sideband_record.o $(BUILD)/asan/user/kernel/cgroup_tree.o
@@ -81,10 +84,13 @@ WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tes
 # Debian packages, by what needs them.
 PKG_BUILD := build-essential clang llvm bpftool libbpf-dev libelf-dev libdw-dev libsqlite3-dev \
 	libjson-c-dev libiberty-dev zlib1g-dev liblzma-dev libncurses-dev \
-	libmicrohttpd-dev
-PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium nodejs strace \
+	libmicrohttpd-dev libprotobuf-c-dev protobuf-c-compiler
+PKG_TEST  := $(PKG_BUILD) libcriterion-dev clang-format libclang-rt-14-dev chromium strace \
 	sqlite3 wrk python3 python3-jsonschema python3-yaml systemd util-linux procps bpftrace tmux \
-	xz-utils libcap2-bin musl-tools git openssl podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus
+	xz-utils libcap2-bin musl-tools git openssl podman runc catatonit nginx-light nghttp2-client curl iproute2 prometheus \
+	golang-go nodejs jq protobuf-compiler
+# Of npm, with their versions, which the tests know: readers of exports.
+NPM_TEST  := speedscope@1.25.0 @firefox-devtools/profiler-cli@0.10.0
 PKG_GUEST := $(PKG_TEST) qemu-system-x86 busybox-static
 PKG_BENCH := $(PKG_TEST) linux-perf libbpf-tools
 
@@ -116,12 +122,12 @@ help:
 
 $(BUILD)/.tools: Makefile
 	@mkdir -p $(BUILD)
-	@for t in "$(CC):gcc" "$(CLANG):clang" "$(BPFTOOL):bpftool"; do \
+	@for t in "$(CC):gcc" "$(CLANG):clang" "$(BPFTOOL):bpftool" "$(PROTOC_C):protobuf-c-compiler"; do \
 		tool=$${t%%:*}; command -v "$$tool" >/dev/null 2>&1 || { \
 		echo "$$tool: not found; install the Debian package $${t##*:} (or: make deps)" >&2; exit 1; }; done
 	@for h in bpf/bpf.h:libbpf-dev libelf.h:libelf-dev sqlite3.h:libsqlite3-dev \
 		libiberty/demangle.h:libiberty-dev zlib.h:zlib1g-dev lzma.h:liblzma-dev \
-		json-c/json.h:libjson-c-dev curses.h:libncurses-dev microhttpd.h:libmicrohttpd-dev; do \
+		json-c/json.h:libjson-c-dev protobuf-c/protobuf-c.h:libprotobuf-c-dev curses.h:libncurses-dev microhttpd.h:libmicrohttpd-dev; do \
 		echo "#include <$${h%%:*}>" | $(CC) -E -x c - >/dev/null 2>&1 || { \
 		echo "$${h%%:*}: not found; install the Debian package $${h##*:} (or: make deps)" >&2; exit 1; }; done
 	@touch $@
@@ -130,6 +136,7 @@ deps:
 	@tests/support/install.sh $(PKG_BUILD)
 deps-test:
 	@tests/support/install.sh $(PKG_TEST)
+	@BUILD=$(BUILD) tests/support/npm.sh $(NPM_TEST)
 deps-guest:
 	@tests/support/install.sh $(PKG_GUEST)
 deps-bench:
@@ -170,6 +177,19 @@ $(BUILD)/asan/%.o: %.c | $(BUILD)/.tools
 	$(call say,CC.asan,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC_ASAN) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+
+# Compiled from their own text alone, wherever it lies.
+$(BUILD)/gen/%.pb-c.c: user/export/schema/%.proto | $(BUILD)/.tools
+	$(call say,PROTO,$<)
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=user/export/schema --c_out=$(@D) $(<F)
+$(SCHEMAS:%=%.o): $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
+$(SCHEMAS:$(BUILD)/%=$(BUILD)/asan/%.o): $(BUILD)/asan/gen/%.o: $(BUILD)/gen/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC_ASAN) -fsanitize=fuzzer-no-link -c $< -o $@
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard user/export/*.c)) \
+$(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard user/export/*.c)): | $(SCHEMAS:%=%.c)
 
 # perfmap/ must stand alone: libc only, no header of the other rooms.
 $(OBJ_PERFMAP): CPPFLAGS_ALL := -D_GNU_SOURCE -I.

@@ -9,16 +9,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "bpf/events.h"
 #include "build_model.h"
 #include "model/top.h"
 #include "output/flame.h"
-#include "output/folded.h"
+#include "export/csv.h"
+#include "export/firefox.h"
+#include "export/folded.h"
+#include "export/json.h"
+#include "export/ndjson.h"
+#include "export/perf_script.h"
+#include "export/pprof.h"
+#include "export/speedscope.h"
+#include "export/svg.h"
 #include "output/metrics.h"
 #include "output/report.h"
 #include "output/requests_table.h"
 #include "output/runq.h"
+#include "pprof.pb-c.h"
 
 static void must(bool condition)
 {
@@ -143,6 +153,59 @@ static void check_json(const char *text, size_t len)
 	json_tokener_free(tokener);
 }
 
+static void check_lines_of_json(char *text, size_t len)
+{
+	must(text[len - 1] == '\n');
+	for (char *line = text, *end; *line; line = end + 1) {
+		end = strchr(line, '\n');
+		check_json(line, (size_t)(end - line));
+	}
+}
+
+/* As many fields in each line as in the first; a quote within a text is double. */
+static void check_csv(const char *text, size_t len)
+{
+	size_t fields = 0, first = 0;
+	bool quoted = false;
+
+	check_text(text, len);
+	for (size_t i = 0; i < len; i++) {
+		must(!quoted || text[i] != '\n');
+		if (text[i] == '"')
+			quoted = !quoted;
+		else if (text[i] == ',' && !quoted)
+			fields++;
+		if (text[i] == '"' && quoted && i && text[i - 1] == ',')
+			must(!strchr("=+-@", text[i + 1]));
+		if (text[i] != '\n')
+			continue;
+		first = first ? first : fields;
+		must(fields == first);
+		fields = 0;
+	}
+	must(!quoted);
+}
+
+/* Tags are ours, and what they enclose is closed. */
+static void check_svg(const char *text, size_t len)
+{
+	static const char *const tags[] = {"?xml ",   "svg ",  "rect ",	 "g>",	"title>",
+					   "/title>", "text ", "/text>", "/g>", "/svg>"};
+
+	check_text(text, len);
+	for (const char *tag = text; (tag = strchr(tag, '<')); tag++) {
+		bool known = false;
+
+		for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++)
+			known |= !strncmp(tag + 1, tags[i], strlen(tags[i]));
+		must(known);
+	}
+	for (const char *and = text; (and = strchr(and, '&')); and++)
+		must(!strncmp(and, "&lt;", 4) || !strncmp(and, "&gt;", 4) ||
+		     !strncmp(and, "&amp;", 5) || !strncmp(and, "&quot;", 6));
+	must(!strcmp(text + len - 7, "</svg>\n"));
+}
+
 /* Frames; a blank; a number. */
 static void check_folded(const char *text, size_t len)
 {
@@ -155,6 +218,48 @@ static void check_folded(const char *text, size_t len)
 			digit--;
 		must(digit < end && digit > line + 1 && digit[-1] == ' ');
 	}
+}
+
+/* Samples; each frame a line that begins with a tab and ends with its file. */
+static void check_perf_script(char *text, size_t len)
+{
+	size_t events = 0, ends = 0;
+
+	for (char *line = text; *line; line = strchr(line, '\n') + 1) {
+		char *end = strchr(line, '\n');
+
+		must(end);
+		if (*line == '\t') {
+			*line = ' ';
+			must(end[-1] == ')');
+		} else if (line == end) {
+			ends++;
+		} else {
+			must(end > line + 12 && !memcmp(end - 12, " cpu-clock: ", 12));
+			events++;
+		}
+	}
+	must(events && events == ends);
+	check_text(text, len);
+}
+
+/* It unpacks, and its strings are text. */
+static void check_pprof(const char *bytes, size_t len)
+{
+	static unsigned char plain[1 << 20];
+	z_stream z = {.next_in = (unsigned char *)bytes,
+		      .avail_in = (unsigned int)len,
+		      .next_out = plain,
+		      .avail_out = sizeof(plain)};
+	Pprof__Profile *profile;
+
+	must(inflateInit2(&z, 15 + 16) == Z_OK && inflate(&z, Z_FINISH) == Z_STREAM_END);
+	profile = pprof__profile__unpack(NULL, z.total_out, plain);
+	must(profile && profile->n_sample);
+	for (size_t i = 0; i < profile->n_string_table; i++)
+		check_text(profile->string_table[i], strlen(profile->string_table[i]));
+	pprof__profile__free_unpacked(profile, NULL);
+	inflateEnd(&z);
 }
 
 /* Sample lines: a name, labels, a number; a quote of a label is escaped. */
@@ -176,7 +281,24 @@ static void check_metrics(const struct metrics_names *names)
 	must(!quoted);
 }
 
-enum format { REPORT, REPORT_JSON, FOLDED, FLAME_DATA, RUNQ, REQUESTS, FORMATS };
+enum format {
+	REPORT,
+	REPORT_JSON,
+	FOLDED,
+	FLAME_DATA,
+	RUNQ,
+	REQUESTS,
+	EXPORTS, /* those of other tools: one of them an input, by its size */
+	FIREFOX = EXPORTS,
+	PPROF,
+	SPEEDSCOPE,
+	PERF_SCRIPT,
+	JSON,
+	NDJSON,
+	CSV,
+	SVG,
+	FORMATS
+};
 
 static int write_one(FILE *out, struct model *m, enum format format)
 {
@@ -186,7 +308,23 @@ static int write_one(FILE *out, struct model *m, enum format format)
 	case REPORT_JSON:
 		return report_json_write(out, m, NULL);
 	case FOLDED:
-		return folded_write(out, m, &(struct folded_options){.process = MODEL_NONE});
+		return folded_write(out, m, &(struct export_options){0});
+	case PPROF:
+		return pprof_write(out, m, &(struct export_options){0});
+	case FIREFOX:
+		return firefox_write(out, m, &(struct export_options){0});
+	case SPEEDSCOPE:
+		return speedscope_write(out, m, &(struct export_options){0});
+	case JSON:
+		return json_write(out, m, &(struct export_options){0});
+	case NDJSON:
+		return ndjson_write(out, m, &(struct export_options){0});
+	case CSV:
+		return csv_write(out, m, &(struct export_options){.table = "samples"});
+	case SVG:
+		return svg_write(out, m, &(struct export_options){0});
+	case PERF_SCRIPT:
+		return perf_script_write(out, m, &(struct export_options){0});
 	case FLAME_DATA:
 		return flame_write_data(out, m, &(struct flame_options){.process = MODEL_NONE});
 	case RUNQ:
@@ -203,8 +341,19 @@ static void check(struct model *m, enum format format)
 	FILE *out = open_memstream(&text, &len);
 
 	must(out && !write_one(out, m, format) && !fclose(out));
-	must(len && strlen(text) == len);
-	if (format == REPORT_JSON || format == FLAME_DATA)
+	must(len && (format == PPROF || strlen(text) == len));
+	if (format == PPROF)
+		check_pprof(text, len);
+	else if (format == PERF_SCRIPT)
+		check_perf_script(text, len);
+	else if (format == NDJSON)
+		check_lines_of_json(text, len);
+	else if (format == CSV)
+		check_csv(text, len);
+	else if (format == SVG)
+		check_svg(text, len);
+	else if (format == JSON || format == REPORT_JSON || format == FLAME_DATA ||
+		 format == SPEEDSCOPE || format == FIREFOX)
 		check_json(text, len);
 	else if (format == FOLDED)
 		check_folded(text, len);
@@ -220,8 +369,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct model *m = make(&in);
 	struct model_process *p = &m->processes[0];
 
-	for (int format = 0; format < FORMATS; format++)
+	for (int format = 0; format < EXPORTS; format++)
 		check(m, (enum format)format);
+	check(m, (enum format)(EXPORTS + size % (FORMATS - EXPORTS)));
 	check_metrics(
 		&(struct metrics_names){p->name, p->unit, p->namespace, p->pod, p->container_name});
 	model_free(m);

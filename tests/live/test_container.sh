@@ -61,5 +61,5 @@ sleep 1.5
 record sealed -d 4 -F 199
 late=4 managed "nothing set, nowhere to write" "$T/sealed.hotrun" "$web" 99.5 "$T/root/app/Shop.Web"
 "$HOTRUN" report "$T/sealed.hotrun" >"$T/report" 2>&1
-check "and the report says what named them" grep -qE 'managed frames.*memory' "$T/report"
+check "and the report says what named them" grep -qE 'managed frames: .*have a name .*memory' <("$HOTRUN" report -p Shop.Web "$T/sealed.hotrun")
 pod rm -f -t 0 sealed >/dev/null

@@ -96,7 +96,7 @@ watch=
 if "$HOTRUN" watch --help >/dev/null 2>&1; then
 	watch_port=$(free_port)
 	# A step of the governor leaves a moment out.
-	start "$HOTRUN" watch --dir "$T/captures" --listen "127.0.0.1:$watch_port" --budget 0
+	start "$HOTRUN" watch --dir "$T/captures" --listen "127.0.0.1:$watch_port" --budget 0 --series 200
 	watch=$started
 	targets+=("$watch_port")
 	until_true 20 curl -sf -o /dev/null "http://127.0.0.1:$watch_port/readyz" ||
@@ -105,7 +105,7 @@ if "$HOTRUN" watch --help >/dev/null 2>&1; then
 	mkdir -m 700 "$T/low"
 	printf 'hotrun-state 1\nlevel 4\nend\n' >"$T/low/state"
 	low_port=$(free_port)
-	start "$HOTRUN" watch --dir "$T/low" --listen "127.0.0.1:$low_port" --budget 0.001% --capture-on off
+	start "$HOTRUN" watch --dir "$T/low" --listen "127.0.0.1:$low_port" --budget 0.001% --capture-on off --series 200
 	until_true 20 curl -sf -o /dev/null "http://127.0.0.1:$low_port/readyz" || fail "hotrun watch at level 4 is not ready"
 	# After them, so that all of its time is counted.
 	cp "$LOADS/spinners" "$T/metricload" # a name that nothing else on the host has

@@ -36,15 +36,15 @@ deep=$started
 until_true 15 grep -qs Walk "/tmp/perf-$deep.map" || fail "the load does not start"
 sleep 1
 
-# cut_of CAPTURE FLAG: of its samples after the first second, those whose user stack has that flag
+# cut_of CAPTURE FLAG: of its samples after the first two seconds, those whose user stack has that flag
 cut_of() {
 	sql "$1" "SELECT 100.0 * sum($2) / count(*) FROM sample s JOIN thread t ON t.id = s.thread
 		JOIN process p ON p.id = t.process JOIN stack k ON k.key = s.user_stack, host h
-		WHERE p.tgid = $deep AND s.time_ns > h.start_ns + 1000000000"
+		WHERE p.tgid = $deep AND s.time_ns > h.start_ns + 2000000000"
 }
 deepest() { awk -F';' '{ if (NF > n) n = NF } END { print n }' "$1"; }
 
-record deep -d 3 -F 199 || exit 1
+record deep -d 4 -F 199 || exit 1
 capture=$T/deep.hotrun
 within "the middle of its stacks is left out, per cent of its samples" "$(cut_of "$capture" "k.left_out > 0")" 90 100
 within "and their root is there" "$(cut_of "$capture" 'k."end" = 1')" 97 100
@@ -53,11 +53,11 @@ check "a note stands where frames are missing" grep -q ';\[frames left out\];' "
 within "frames of the deepest line, of 512 that are kept" "$(deepest "$T/folded")" 505 1100
 "$HOTRUN" report -p Deep "$capture" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
 says "the report counts them" "$T/report" "left out"
-record deeper -d 3 -F 199 --stack-depth 1200 || exit 1
+record deeper -d 4 -F 199 --stack-depth 1200 || exit 1
 is "nothing is left out where more is kept" "$(cut_of "$T/deeper.hotrun" "k.left_out > 0")" 0.0
 
 # Along frame pointers the kernel walks.
-record fp -d 2 -F 199 --stacks fp || exit 1
+record fp -d 3 -F 199 --stacks fp || exit 1
 stop "$deep"
 limit=$(cat /proc/sys/kernel/perf_event_max_stack)
 within "along frame pointers they are cut, per cent" "$(cut_of "$T/fp.hotrun" "k.flags & 2 > 0")" 90 100

@@ -11,17 +11,17 @@ monotonic() { python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MO
 
 # Quiet, then threads that share one CPU for some seconds, then quiet. So many that what else runs on
 # the host does not wait as much.
-"$HOTRUN" record -q -d 11 -o "$T/w.hotrun" 2>"$T/err" &
+"$HOTRUN" record -q -d 15 -o "$T/w.hotrun" 2>"$T/err" &
 hotrun=$!
 PIDS+=("$hotrun")
 until_true 10 grep -qs recording "$T/err" || fail "no start-up line after 10 s"
-sleep 4
+sleep 5.5
 cp "$LOADS/spinners" "$T/windowload" # a name that nothing else on the host has
 began=$(monotonic)
 clock=$(date -u +%H:%M:%S.%3N)
 start taskset -c 0 "$T/windowload" 16 60
 load=$started
-sleep 4
+sleep 6.5
 stop "$load"
 ended=$(monotonic)
 wait "$hotrun"
@@ -93,6 +93,37 @@ for span in "0 3" "2.5 2.6" "$from $to"; do
 	"$HOTRUN" export --from "$1" --to "$2" "$capture" >"$T/folded" 2>"$T/err" || fail "export $span: $(cat "$T/err")"
 	is "the page's samples from $1 to $2" "$(tests/support/page_block.py "$T/page.html" sum "$1" "$2")" \
 		"$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")"
+done
+
+# --- one span and another ---
+before="$capture@0..$(seconds "$began" -1.2)" with="$capture@$from..$to"
+"$HOTRUN" diff "$with" "$with" >"$T/diff" 2>"$T/err"
+is "a span and itself: exit code" $? 0
+says "and nothing changed" "$T/diff" "no method changed for certain"
+"$HOTRUN" diff --fail-above 5% -o "$T/diff" "$before" "$with" 2>"$T/err"
+is "what grew is an exit code" $? 3
+says "and told" "$T/err" "grew by more than 5%"
+check "the load is new" grep -qE "^windowload .* new" "$T/diff"
+# It may have had a sample or two in what is before.
+"$HOTRUN" diff --format json --per cores -p windowload "$before" "$with" >"$T/diff.json" || fail "diff: $(cat "$T/err")"
+check "JSON as the schema has it" tests/support/check_schema.py "$T/diff.json"
+eval "$(python3 - "$T/diff.json" <<'P'
+import json, sys
+d = json.load(open(sys.argv[1]))
+spin = [m for m in d['changed'] if m['method'] == 'spin']
+print(f"found={len(spin)} spun={spin[0]['samples_after'] if spin else 0} cores={spin[0]['after'] if spin else 0}"
+      f" all={d['after']['samples']} exact={d['processes'][0]['after']}")
+P
+)"
+is "its method is found" "$found" 1
+is "with all its samples" "$all" "$truth"
+within "its CPUs by samples are those by switches, less its other code" "$(awk -v c="$cores" -v e="$exact" 'BEGIN { print c / e }')" 0.75 1.1
+for wrong in "2:FROM..TO:$capture@soon..later" "2:is not before:$capture@5..3" "1:outside of this capture:$capture@60..70" \
+	"1:no such process:-pnobody $capture"; do
+	IFS=: read -r code text words <<<"$wrong"
+	"$HOTRUN" diff $words "$capture" >"$T/out" 2>"$T/err"
+	is "diff $words: exit code" $? "$code"
+	says "diff $words: says why" "$T/err" "$text"
 done
 
 # --- what cannot be ---

@@ -109,11 +109,11 @@ static uint64_t stack_of(struct model *m, uint32_t process, uint16_t flags, cons
 				    .frame_cnt = (uint16_t)cnt,
 				    .broken_module = MODEL_NONE,
 				    .id = hash_pair(process, flags)};
-	uint64_t frames[1024];
+	uint64_t frames[STACK_MAX_FRAMES];
 
 	if (!cnt)
 		return 0;
-	if (cnt > 1024)
+	if (cnt > STACK_MAX_FRAMES)
 		abort();
 	for (uint32_t i = 0; i < cnt; i++) {
 		uint32_t symbol = symbols[cnt - 1 - i];

@@ -18,13 +18,14 @@ ALLOWED = {
     'user/store': {'user/base', 'user/model', 'bpf/events.h'},
     'user/judge': {'user/base', 'user/model', 'bpf/events.h'},
     'user/output': {'user/base', 'user/model', 'user/judge', 'bpf/events.h'},
+    'user/export': {'user/base', 'user/model', 'user/judge', 'user/output', 'bpf/events.h', 'schema'},
     'user/kernel': {'user/base', 'bpf/events.h', 'bpf/unwind_step.h', 'skeleton'},
     'user/collect': {'user/base', 'user/isolate', 'user/model', 'user/opener', 'user/names', 'user/kernel',
                      'bpf/events.h'},
     'user/watch': {'user/base', 'user/model', 'user/store', 'user/judge', 'user/output', 'user/kernel', 'user/collect',
                    'bpf/events.h'},
     'user/commands': {'user/base', 'user/isolate', 'user/model', 'user/opener', 'user/process', 'user/names', 'user/store', 'user/judge',
-                      'user/output', 'user/kernel', 'user/collect', 'user/watch', 'bpf/events.h'},
+                      'user/output', 'user/export', 'user/kernel', 'user/collect', 'user/watch', 'bpf/events.h'},
     # Of perfmap/ the rooms above see all, and its folders what is named here and the headers at its top.
     'perfmap/maps': set(),
     'perfmap/names': {'perfmap/maps'},
@@ -36,10 +37,11 @@ ALLOWED = {
 SYSTEM_BANNED = {'bpf/libbpf.h': {'user/kernel'}, 'bpf/bpf.h': {'user/kernel'},
                  'sqlite3.h': {'user/store'}, 'libelf.h': {'user/parse'}, 'gelf.h': {'user/parse'},
                  'lzma.h': {'user/parse'}, 'json-c/json.h': {'user/parse'},
-                 'microhttpd.h': {'user/watch'}}
+                 'microhttpd.h': {'user/watch'}, 'protobuf-c/protobuf-c.h': {'user/export'}}
 bad = []
 def room_of(include):
     if include.endswith('.skel.h'): return 'skeleton'
+    if include.endswith('.pb-c.h'): return 'schema'
     if include in ('bpf/events.h', 'bpf/unwind_step.h'): return include
     if include.startswith('perfmap/'): return os.path.dirname(include)
     if include.startswith('bpf/'): return 'bpf'

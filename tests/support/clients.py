@@ -39,6 +39,14 @@ async def dial(port, buffer_bytes=None):
     return await asyncio.open_connection(sock=s, limit=1 << 16)
 
 
+def tell_slow(began):
+    """A line for an answer that took over half a second; returns what it took."""
+    took = time.time() - began
+    if took > 0.5:
+        print(f'slow {began:.3f} {began + took:.3f}', flush=True)
+    return took
+
+
 async def hold(port, path, _):
     global sent, received, got_bytes
     reader, writer = await dial(port)
@@ -67,8 +75,10 @@ async def read_messages(reader):
 async def talk(port, path, every_ms):
     global sent
     reader, writer = await dial(port)
+    began = time.time()
     writer.write(request(path, upgrade=True))
     head = await reader.readuntil(b'\r\n\r\n')
+    tell_slow(began)
     if b' 101 ' not in head.split(b'\r\n')[0]:
         sys.exit(f'no WebSocket: {head!r}')
     asked()
@@ -118,10 +128,7 @@ async def pace(port, path, every_ms):
             await reader.readuntil(b'0\r\n\r\n')
         await reader.readexactly(left)
         received += 1
-        took = time.time() - began
-        if took > 0.5:
-            print(f'slow {began:.3f} {began + took:.3f}', flush=True)
-        await asyncio.sleep(max(0, every_ms / 1000 - took))
+        await asyncio.sleep(max(0, every_ms / 1000 - tell_slow(began)))
 
 
 waiting = 0

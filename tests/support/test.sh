@@ -117,7 +117,7 @@ units=$!
 	fi
 	# Both make the same library.
 	while [ ! -e "$work/unit-build.rc" ]; do sleep 1; done
-	FUZZ_SECONDS=${FUZZ_SECONDS:-3} aside fuzz-short "${nice[@]}" "$MAKE" -j"$(nproc)" fuzz-short
+	FUZZ_SECONDS=${FUZZ_SECONDS:-1} aside fuzz-short "${nice[@]}" "$MAKE" -j"$(nproc)" fuzz-short
 } &
 others=$!
 

@@ -7,7 +7,7 @@
 #include "commands/command.h"
 #include "judge/blocked.h"
 
-int blocked_known(const struct model *m)
+int blocked_check(const struct model *m)
 {
 	if (!(model_off(m) & OFF_STANDS))
 		return EXIT_OK;
@@ -17,10 +17,10 @@ int blocked_known(const struct model *m)
 
 int blocked_take(struct model *m, bool idle)
 {
-	int err;
+	int err = blocked_check(m);
 
-	if (blocked_known(m))
-		return EXIT_FAILED;
+	if (err)
+		return err;
 	err = blocked_as_samples(m, idle);
 	if (err) {
 		log_error("%s", strerror(-err));

@@ -8,8 +8,8 @@
 
 #include "model/model.h"
 
-/* Whether it was looked at. Returns an enum exit_code; why not is logged. */
-int blocked_known(const struct model *m);
+/* Whether it is known. Returns an enum exit_code; why it is not is logged. */
+int blocked_check(const struct model *m);
 /* Puts it in the place of the samples of m (judge/blocked.h). Returns an enum exit_code; why it is
  * not known, and other errors, are logged. */
 int blocked_take(struct model *m, bool idle);

@@ -11,26 +11,56 @@
 #include "commands/frames.h"
 #include "commands/options.h"
 #include "commands/time_window.h"
+#include "export/csv.h"
+#include "export/firefox.h"
+#include "export/folded.h"
+#include "export/json.h"
+#include "export/ndjson.h"
+#include "export/perf_script.h"
+#include "export/pprof.h"
+#include "export/speedscope.h"
+#include "export/svg.h"
+#include "export/tables.h"
+#include "export/trunks.h"
 #include "model/harm.h"
-#include "output/folded.h"
-#include "output/trunks.h"
 
-/* Formats: name, what it is, and who writes a process or all (row MODEL_NONE). The first one is the
- * default. */
-#define FORMATS(F)                                                                           \
-	F("folded",                                                                          \
-	  "a line a stack, for flame graph tools; kernel frames end in _[k], JIT frames in " \
-	  "_[j] (the default)",                                                              \
-	  folded_write)                                                                      \
-	F("trunks",                                                                          \
-	  "a line a thick trunk of those that were hurt, or used most CPU: seconds hurt, "   \
-	  "requests hurt, share of its CPU, process, method; tabs between them. What "       \
-	  "`hotrun history` remembers of a capture",                                         \
-	  trunks_write)
+/* Formats: name, what it is, who writes it; and whether it has samples, whose weight can be chosen.
+ * The first one is the default. */
+#define FORMATS(F)                                                                            \
+	F("folded",                                                                           \
+	  "a line a stack, for flame graph tools; kernel frames end in _[k], JIT frames in "  \
+	  "_[j] (the default)",                                                               \
+	  folded_write, true)                                                                 \
+	F("pprof",                                                                            \
+	  "of Google's pprof, compressed (`go tool pprof FILE`): CPU, waiting threads and "   \
+	  "blocked time at once, --weight is what is shown first; labels process, pid, "      \
+	  "thread, tid, role, pod, verdict",                                                  \
+	  pprof_write, true)                                                                  \
+	F("speedscope", "for speedscope: a profile a thread, in the order of time",           \
+	  speedscope_write, true)                                                             \
+	F("perf-script",                                                                      \
+	  "the text of `perf script`, for PerfView, speedscope, stackcollapse-perf.pl",       \
+	  perf_script_write, true)                                                            \
+	F("firefox",                                                                          \
+	  "a processed profile for the Firefox Profiler: a track a thread, counters of CPU, " \
+	  "waiting and requests, markers of verdicts, slow seconds and throttling",           \
+	  firefox_write, true)                                                                \
+	F("json",                                                                             \
+	  "the tables of the report and the samples, keys as in deploy/hotrun.schema.json",   \
+	  json_write, true)                                                                   \
+	F("ndjson", "the same, an object a line", ndjson_write, true)                         \
+	F("csv", "one of these tables (processes, or --table)", csv_write, true)              \
+	F("svg", "a static picture of the flame graph", svg_write, true)                      \
+	F("trunks",                                                                           \
+	  "a line a thick trunk of those that were hurt, or used most CPU: seconds hurt, "    \
+	  "requests hurt, share of its CPU, process, method; tabs between them. What "        \
+	  "`hotrun history` remembers of a capture",                                          \
+	  trunks_write, false)
 
 struct format {
 	const char *name, *what;
-	int (*write)(FILE *out, struct model *m, const struct folded_options *options);
+	int (*write)(FILE *out, struct model *m, const struct export_options *options);
+	bool samples;
 };
 
 #define FORMAT_ROW(...)		     {__VA_ARGS__},
@@ -38,13 +68,13 @@ struct format {
 #define FORMAT_TEXT(name, what, ...) name ": " what ". "
 static const struct format formats[] = {FORMATS(FORMAT_ROW)};
 static const char *const format_names[] = {FORMATS(FORMAT_NAME) NULL};
-
-enum weight { WEIGHT_SAMPLES, WEIGHT_WAITERS, WEIGHT_BLOCKED };
+#define TABLE_NAME(name, what) #name,
+#define TABLE_TEXT(name, what) #name ": " what ". "
+static const char *const table_names[] = {EXPORT_TABLES(TABLE_NAME) NULL};
 
 struct arguments {
-	struct folded_options folded;
-	unsigned int weight; /* enum weight */
-	bool idle;
+	struct export_options options;
+	unsigned int weight; /* enum export_weight */
 	unsigned int format;
 	const char *output, *process;
 	struct time_window window;
@@ -52,6 +82,16 @@ struct arguments {
 };
 
 #define IN(field) OPTION_IN(struct arguments, field)
+
+static int take_table(void *at, const struct command_option *option, const char *value)
+{
+	unsigned int place = 0;
+	int rc = option_word(&place, option, value);
+
+	if (!rc)
+		*(const char **)at = table_names[place];
+	return rc;
+}
 
 static const struct command_option rows[] = {
 	OPTION(0, "format", "FORMAT", FORMATS(FORMAT_TEXT), option_word, .words = format_names,
@@ -64,13 +104,17 @@ static const struct command_option rows[] = {
 	       "waited for its CPU at that instant, so that the widest frames are those that "
 	       "others waited for; or blocked: milliseconds of threads in waits, where they waited",
 	       option_word, OPTION_WORDS("samples", "waiters", "blocked"), IN(weight)),
-	OPTION(0, "idle", NULL, "with --weight blocked idle waits, too", option_true, IN(idle)),
+	OPTION(0, "table", "TABLE",
+	       "of json, ndjson and csv that table alone. " EXPORT_TABLES(TABLE_TEXT), take_table,
+	       .words = table_names, IN(options.table)),
+	OPTION(0, "idle", NULL, "with --weight blocked idle waits, too", option_true,
+	       IN(options.idle)),
 	OPTION(0, "by", "workload",
 	       "begin with the workload instead of the process: pods of one Deployment, a "
 	       "container, a unit (default: by process)",
-	       option_second_word, OPTION_WORDS("process", "workload"), IN(folded.workload)),
+	       option_second_word, OPTION_WORDS("process", "workload"), IN(options.workload)),
 	OPTION(0, "pid", NULL, "put the process id behind the name, NAME-PID", option_true,
-	       IN(folded.pid)),
+	       IN(options.pid)),
 };
 
 static const struct option_group groups[] = {
@@ -79,21 +123,6 @@ static const struct option_group groups[] = {
 	OPTION_SHARED(frames_options, struct arguments, frames),
 	OPTION_SHARED(time_window_options, struct arguments, window),
 };
-
-/* All processes, or each of those named in turn. */
-static int write_all(struct model *m, const uint32_t *processes, size_t cnt, struct arguments *a)
-{
-	struct result *result = result_open(a->output);
-	int err = 0;
-
-	if (!result)
-		return EXIT_FAILED;
-	for (size_t i = 0; !err && i < (cnt ? cnt : 1); i++) {
-		a->folded.process = cnt ? processes[i] : MODEL_NONE;
-		err = formats[a->format].write(result_file(result), m, &a->folded);
-	}
-	return result_close(result, err);
-}
 
 static void add_harm(struct harm *sum, const struct harm *by)
 {
@@ -125,28 +154,57 @@ static int check_waiters(const struct model *m, const uint32_t *rows, size_t cnt
 	return EXIT_OK;
 }
 
+/* A table is asked for of the formats that have any. */
+static int check_table(const struct arguments *a)
+{
+	const struct format *format = &formats[a->format];
+
+	if (!a->options.table || format->write == json_write || format->write == ndjson_write ||
+	    format->write == csv_write)
+		return EXIT_OK;
+	log_error("--table %s: only with --format json, ndjson or csv", a->options.table);
+	return command_usage("export");
+}
+
+/* Whether the weight is known and the format has one. */
+static int check_weight(const struct arguments *a, const struct model *m)
+{
+	const struct format *format = &formats[a->format];
+
+	if (a->weight != EXPORT_SAMPLES && !format->samples) {
+		log_error("--weight %s: --format %s has no samples to weigh",
+			  a->weight == EXPORT_WAITERS ? "waiters" : "blocked", format->name);
+		return command_usage("export");
+	}
+	if (a->weight == EXPORT_WAITERS)
+		return check_waiters(m, a->options.processes, a->options.processes_cnt);
+	return a->weight == EXPORT_BLOCKED ? blocked_check(m) : EXIT_OK;
+}
+
 static int run(int argc, char **argv)
 {
-	struct arguments a = {.folded = {.process = MODEL_NONE}};
+	struct arguments a = {0};
 	_cleanup_free_ uint32_t *found = NULL;
 	struct model *m = NULL;
-	size_t cnt;
+	struct result *result;
 	int rc = options_parse(&export_command, argc, argv, &a);
 
 	if (!rc)
-		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
-	a.folded.addresses = a.frames.addresses;
-	a.folded.waiters = a.weight == WEIGHT_WAITERS;
-	if (!rc && a.folded.waiters)
-		rc = check_waiters(m, found, cnt);
-	if (!rc && a.weight == WEIGHT_BLOCKED && formats[a.format].write != folded_write) {
-		log_error("--weight blocked: only with --format folded");
-		rc = command_usage("export");
-	}
-	if (!rc && a.weight == WEIGHT_BLOCKED)
-		rc = blocked_take(m, a.idle);
+		rc = check_table(&a);
 	if (!rc)
-		rc = write_all(m, found, cnt, &a);
+		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found,
+				    &a.options.processes_cnt);
+	a.options.processes = found;
+	a.options.addresses = a.frames.addresses;
+	a.options.weight = a.weight;
+	if (!rc)
+		rc = check_weight(&a, m);
+	if (!rc) {
+		result = result_open(a.output);
+		rc = result ? result_close(result, formats[a.format].write(result_file(result), m,
+									   &a.options))
+			    : EXIT_FAILED;
+	}
 	model_free(m);
 	return rc;
 }
@@ -162,6 +220,8 @@ const struct command export_command = {
 	.groups_cnt = OPTION_COUNT(groups),
 	.operand = COMPLETE_FILE,
 	.examples = "  hotrun export --format folded slow.hotrun > slow.folded\n"
+		    "  hotrun export --format pprof slow.hotrun -o slow.pb.gz\n"
+		    "  hotrun export --format csv --table methods | head\n"
 		    "  hotrun export --worst 5s --weight waiters -o harm.folded\n"
 		    "  hotrun export --weight blocked -p Shop.Api -o waits.folded\n"
 		    "  hotrun export --raw-names | grep -c __Canon\n",

@@ -56,7 +56,7 @@ static int run(int argc, char **argv)
 	if (!rc)
 		rc = frames_capture(&a.frames, argc, argv, a.process, &a.window, &m, &found, &cnt);
 	if (!rc && a.flame.blocked)
-		rc = blocked_known(m);
+		rc = blocked_check(m);
 	if (!rc) {
 		a.flame.addresses = a.frames.addresses;
 		if (cnt)

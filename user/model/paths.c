@@ -17,14 +17,15 @@ int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int
 	p->frames = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->frames));
 	p->methods = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->methods));
 	p->calls = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->calls));
-	if (!p->frames || !p->methods || !p->calls)
+	p->locations = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->locations));
+	if (!p->frames || !p->methods || !p->calls || !p->locations)
 		return -ENOMEM;
 	return group_begin(&p->group, m, process);
 }
 
 /* Adds a frame. Neighbours that are one after folding are one, and so are calls of a named method
  * by itself where that is asked for. */
-static void add(struct paths *p, uint32_t method)
+static void add(struct paths *p, uint32_t method, uint32_t location)
 {
 	bool named = p->m->symbols[method].reason == REASON_NAMED;
 
@@ -37,13 +38,19 @@ static void add(struct paths *p, uint32_t method)
 			return;
 	}
 	p->calls[p->methods_cnt] = 1;
+	p->locations[p->methods_cnt] = location;
 	p->methods[p->methods_cnt++] = method;
 }
 
-static void add_symbol(struct paths *p, uint32_t symbol)
+static void add_symbol(struct paths *p, uint32_t symbol, uint32_t location)
 {
 	if (symbol != MODEL_NONE) /* else no room for the symbol of a note */
-		add(p, method_of(&p->map, p->m, symbol));
+		add(p, method_of(&p->map, p->m, symbol), location);
+}
+
+static void add_frame(struct paths *p, const struct resolve_frame *frame)
+{
+	add_symbol(p, frame->symbol, frame->location);
 }
 
 /* JIT code without a name may be the application's: nobody can tell. */
@@ -87,14 +94,14 @@ static void add_framework(struct paths *p)
 			best = s;
 	}
 	if (!best) {
-		add_symbol(p, model_symbol_get(p->m, &kernel));
+		add_symbol(p, model_symbol_get(p->m, &kernel), MODEL_NONE);
 		return;
 	}
 	module.module = method_module(p->m, best);
 	module.name = *module.module ? module.module : "[unknown]";
 	module.kind = best->kind;
-	add_symbol(p, model_symbol_get(p->m, &group));
-	add_symbol(p, model_symbol_get(p->m, &module));
+	add_symbol(p, model_symbol_get(p->m, &group), MODEL_NONE);
+	add_symbol(p, model_symbol_get(p->m, &module), MODEL_NONE);
 }
 
 /* The frames that just my code leaves, see frame_view.h. */
@@ -111,7 +118,7 @@ static void add_my_code(struct paths *p)
 		code |= s->kind != KIND_NOTE;
 		mine |= is_mine(s);
 		if (s->kind == KIND_NOTE || is_mine(s))
-			add_symbol(p, p->frames[i].symbol);
+			add_frame(p, &p->frames[i]);
 	}
 	if (code && !mine)
 		add_framework(p);
@@ -127,7 +134,7 @@ bool paths_next(struct paths *p)
 	if (p->just_my_code)
 		add_my_code(p);
 	for (size_t i = 0; !p->just_my_code && i < p->frames_cnt; i++)
-		add_symbol(p, p->frames[i].symbol);
+		add_frame(p, &p->frames[i]);
 	return true;
 }
 
@@ -138,7 +145,9 @@ void paths_end(struct paths *p)
 	free(p->frames);
 	free(p->methods);
 	free(p->calls);
+	free(p->locations);
 	p->frames = NULL;
 	p->methods = NULL;
 	p->calls = NULL;
+	p->locations = NULL;
 }

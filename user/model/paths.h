@@ -31,8 +31,9 @@ struct paths {
 	struct method_map map;
 	struct resolve_frame *frames; /* of the current sample, root first, as resolved */
 	size_t frames_cnt;
-	uint32_t *methods; /* the same as symbol rows of methods, root first, perhaps fewer */
-	uint16_t *calls;   /* of each of methods: how many frames in a row it stands for */
+	uint32_t *methods;   /* the same as symbol rows of methods, root first, perhaps fewer */
+	uint16_t *calls;     /* of each of methods: how many frames in a row it stands for */
+	uint32_t *locations; /* of each of methods: where it was first, MODEL_NONE = nowhere */
 	size_t methods_cnt;
 	bool fold_recursion, just_my_code;
 	uint32_t sample; /* row */

@@ -31,6 +31,7 @@ struct process_code {
 	struct workers_job *job;
 	struct perfmap_memory_facts facts; /* of the runtime; without descriptor: silent */
 	bool lists;			   /* all of its code, from list_from on */
+	bool is_listing;		   /* the job does */
 	uint64_t list_from;
 	size_t listed_cnt; /* of those that wait: they came before it began, and are in it */
 	struct asked_address addresses[ASKED];
@@ -117,6 +118,7 @@ void jit_code_runtime(struct jit_code *c, uint32_t process,
 		return;
 	p->facts = *facts;
 	p->lists = true;
+	p->is_listing = false; /* what a job lists now is not all of it */
 	p->list_from = 0;
 	p->generation++;
 }
@@ -234,6 +236,7 @@ static enum model_reason begin(struct jit_code *c, const struct model *m, uint32
 	if (!p->begun_ns)
 		p->begun_ns = p->job_ns;
 	p->asked = cnt;
+	p->is_listing = p->lists;
 	file_requests_job_begin(c->sources->requests, p->job, WORKERS_BRIEF);
 	return REASON_NAMED;
 }
@@ -329,7 +332,8 @@ bool jit_code_step(struct jit_code *c, const struct model *m, uint32_t process)
 		p->failed = 0;
 		take(c, p);
 	}
-	if (p->lists)
+	/* One that began before its runtime was known as it is now has listed nothing. */
+	if (p->is_listing)
 		go_on_listing(p, reason, reply ? reply->code_next : 0);
 	p->refused |= reason == REASON_FILE_COSTLY;
 	drop_asked(p);

@@ -45,8 +45,9 @@ static int add_sample(struct flame_data *d, struct paths *p, struct samples *sam
 {
 	const struct model_sample *sample = &d->m->samples[p->sample];
 	uint64_t weight = model_weight(sample);
-	uint32_t process = d->m->threads[p->thread].process;
-	int err = forest_add(&d->forest, process, p->methods, p->methods_cnt, p->thread, weight);
+	uint32_t process = d->m->threads[p->thread].process, node = 0;
+	int err = forest_add_at(&d->forest, process, p->methods, p->methods_cnt, p->thread, weight,
+				&node);
 
 	if (!err)
 		err = GROW(samples->rows, samples->rows_cnt, samples->rows_cap);
@@ -55,7 +56,7 @@ static int add_sample(struct flame_data *d, struct paths *p, struct samples *sam
 	samples->rows[samples->rows_cnt++] = (struct sample){
 		.time_ns = sample->time_ns,
 		.weight = weight,
-		.node = d->forest.last,
+		.node = node,
 		.thread = p->thread,
 		.waiters = sample->waiters,
 	};

@@ -75,8 +75,8 @@ static void visit(struct forest_node *node, uint32_t thread, uint64_t weight)
 	node->last_thread = thread;
 }
 
-int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
-	       uint32_t thread, uint64_t weight)
+int forest_add_at(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
+		  uint32_t thread, uint64_t weight, uint32_t *ret_node)
 {
 	uint32_t at = 0, process_node = 0;
 	int err = f->nodes_cnt ? 0 : append(f, HASH_NONE, HASH_NONE);
@@ -98,9 +98,19 @@ int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_
 		f->cut++;
 		err = 0;
 	}
+	if (err)
+		return err;
 	f->nodes[at].self += weight;
-	f->last = at;
-	return err;
+	*ret_node = at;
+	return 0;
+}
+
+int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
+	       uint32_t thread, uint64_t weight)
+{
+	uint32_t node;
+
+	return forest_add_at(f, process, frames, cnt, thread, weight, &node);
 }
 
 struct order {

@@ -28,8 +28,7 @@ struct forest_node {
 struct forest {
 	struct forest_node *nodes; /* nodes[0] is the root */
 	size_t nodes_cnt, nodes_cap;
-	uint64_t cut;  /* samples whose stack was cut since a bound was reached */
-	uint32_t last; /* node that the newest sample ends at */
+	uint64_t cut; /* samples whose stack was cut since a bound was reached */
 	struct hash_index index;
 };
 
@@ -40,6 +39,9 @@ struct forest {
  */
 int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
 	       uint32_t thread, uint64_t weight);
+/* The same; the node where its stack ends. */
+int forest_add_at(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
+		  uint32_t thread, uint64_t weight, uint32_t *ret_node);
 
 /* Orders two siblings; level 0 = processes, 1 = frames. Ties keep the order of their arrival. */
 typedef int (*forest_compare_fn)(const struct forest_node *a, const struct forest_node *b,

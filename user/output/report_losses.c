@@ -155,6 +155,15 @@ static int name_books(const struct report *r)
 	if (most != REASON_NAMED && remedy_reason(most)[0])
 		snprintf(text + n, sizeof(text) - n, " → %s", remedy_reason(most));
 	put_entry(r, "names", text, false);
+	if (u->managed) {
+		struct words w = {0};
+
+		words_add(&w, "%s of %s managed frames have a name",
+			  number_percent(1 - share_of(u->managed_unnamed, u->managed)).text,
+			  number_count(u->managed).text);
+		report_named_by(u, &w);
+		put_entry(r, "", w.text, false);
+	}
 	return 0;
 }
 

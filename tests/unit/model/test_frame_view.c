@@ -11,11 +11,11 @@
 #include "model/frame_view.h"
 #include "model/top.h"
 #include "model/unnamed.h"
-#include "output/folded.h"
+#include "export/folded.h"
 
 static void expect_folded(struct model *m, const char *expected)
 {
-	struct folded_options options = {.process = MODEL_NONE};
+	struct export_options options = {0};
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);

@@ -11,7 +11,7 @@
 #include "golden.h"
 #include "judge/blocked.h"
 #include "output/flame.h"
-#include "output/folded.h"
+#include "export/folded.h"
 #include "output/report.h"
 #include "report_support.h"
 
@@ -182,8 +182,7 @@ Test(report_blocked, folded_stacks_weigh_milliseconds_of_it)
 	FILE *out = open_memstream(&text, &len);
 
 	cr_assert(out);
-	cr_assert_eq(blocked_as_samples(m, false), 0);
-	cr_assert_eq(folded_write(out, m, &(struct folded_options){.process = MODEL_NONE}), 0);
+	cr_assert_eq(folded_write(out, m, &(struct export_options){.weight = EXPORT_BLOCKED}), 0);
 	fclose(out);
 	cr_expect(strstr(text, "Shop.Pay;start_thread;Shop.Pay.Client.Get_[j];"
 			       "System.Threading.Tasks.Task<System.Int32>.GetResultCore;"

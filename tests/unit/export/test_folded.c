@@ -9,9 +9,9 @@
 #include "bpf/events.h"
 #include "build_model.h"
 #include "build_page.h"
-#include "output/folded.h"
+#include "export/folded.h"
 
-static char *folded(struct model *m, struct folded_options options)
+static char *folded(struct model *m, struct export_options options)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -23,7 +23,7 @@ static char *folded(struct model *m, struct folded_options options)
 	return text;
 }
 
-static void expect_folded(struct model *m, struct folded_options options, const char *expected)
+static void expect_folded(struct model *m, struct export_options options, const char *expected)
 {
 	char *text = folded(m, options);
 
@@ -45,7 +45,7 @@ Test(folded, merges_equal_stacks_and_sorts_by_frame)
 	BUILD_SAMPLES(m, t2, 4, main, work);
 	BUILD_SAMPLES(m, t1, 2, main, read);
 	BUILD_SAMPLES(m, t1, 1, main);
-	expect_folded(m, (struct folded_options){.process = MODEL_NONE},
+	expect_folded(m, (struct export_options){0},
 		      "app;main 1\napp;main;read_[k] 2\napp;main;work_[j] 7\n");
 }
 
@@ -65,13 +65,12 @@ static struct model *two_of_a_name(void)
 
 Test(folded, processes_of_one_name_are_merged)
 {
-	expect_folded(two_of_a_name(), (struct folded_options){.process = MODEL_NONE},
-		      "0first;main 1\napp;main 5\n");
+	expect_folded(two_of_a_name(), (struct export_options){0}, "0first;main 1\napp;main 5\n");
 }
 
 Test(folded, pid_option_keeps_them_apart)
 {
-	expect_folded(two_of_a_name(), (struct folded_options){.process = MODEL_NONE, .pid = true},
+	expect_folded(two_of_a_name(), (struct export_options){.pid = true},
 		      "0first-9;main 1\napp-7;main 3\napp-8;main 2\n");
 }
 
@@ -82,13 +81,16 @@ Test(folded, replicas_are_merged_by_their_workload)
 	m->processes[0].pod = model_str(m, "shop-7d9c6b5f4d-x2x9k");
 	m->processes[2].pod = model_str(m, "shop-7d9c6b5f4d-zk4tr");
 	m->processes[0].namespace = m->processes[2].namespace = model_str(m, "prod");
-	expect_folded(m, (struct folded_options){.process = MODEL_NONE, .workload = true},
+	expect_folded(m, (struct export_options){.workload = true},
 		      "app;main 3\nprod/shop;main 3\n");
 }
 
 Test(folded, one_process_only)
 {
-	expect_folded(two_of_a_name(), (struct folded_options){.process = 1}, "app;main 3\n");
+	expect_folded(
+		two_of_a_name(),
+		(struct export_options){.processes = (const uint32_t[]){1}, .processes_cnt = 1},
+		"app;main 3\n");
 }
 
 Test(folded, unnamed_addresses_are_one_frame_unless_asked)
@@ -101,15 +103,14 @@ Test(folded, unnamed_addresses_are_one_frame_unless_asked)
 		uint32_t b = build_unnamed(m, "x.so", 0x20, KIND_NATIVE, REASON_NO_SYMBOL);
 
 		BUILD_SAMPLES(m, t, 1, a, b);
-		expect_folded(
-			m, (struct folded_options){.process = MODEL_NONE, .addresses = addresses},
-			addresses ? "app;x.so+0x10;x.so+0x20 1\n" : "app;x.so 1\n");
+		expect_folded(m, (struct export_options){.addresses = addresses},
+			      addresses ? "app;x.so+0x10;x.so+0x20 1\n" : "app;x.so 1\n");
 	}
 }
 
 Test(folded, empty_capture_is_an_empty_file)
 {
-	expect_folded(build_model(2, 99), (struct folded_options){.process = MODEL_NONE}, "");
+	expect_folded(build_model(2, 99), (struct export_options){0}, "");
 }
 
 static bool is_valid_line(const char *line, size_t len, size_t separators)
@@ -137,7 +138,7 @@ Test(folded, hostile_names_break_neither_lines_nor_separators)
 		char *text, *end;
 
 		BUILD_SAMPLES(m, t, 12, frame, leaf);
-		text = folded(m, (struct folded_options){.process = MODEL_NONE});
+		text = folded(m, (struct export_options){0});
 		end = strchr(text, '\n');
 		cr_assert(end && !end[1], "not one line: %s", text);
 		cr_expect(is_valid_line(text, (size_t)(end - text), 2), "%s", text);
@@ -154,14 +155,13 @@ Test(folded, semicolon_and_empty_name_are_spelled_out)
 
 	BUILD_SAMPLES(m, t, 1, build_symbol(m, "", "app", KIND_NATIVE, true),
 		      build_symbol(m, "back\\slash", "app", KIND_NATIVE, true));
-	expect_folded(m, (struct folded_options){.process = MODEL_NONE},
-		      "a\\x3bb;[unnamed];back\\\\slash 1\n");
+	expect_folded(m, (struct export_options){0}, "a\\x3bb;[unnamed];back\\\\slash 1\n");
 }
 
 Test(folded, reports_a_full_device)
 {
 	struct model *m = build_page_capture();
-	struct folded_options options = {.process = MODEL_NONE};
+	struct export_options options = {0};
 	FILE *out = fopen("/dev/full", "w");
 
 	cr_assert(out);
@@ -183,7 +183,7 @@ Test(folded, weight_of_waiters_counts_threads_and_leaves_out_what_nobody_waited_
 	build_waiters(m, 4, 0);
 	BUILD_SAMPLES(m, t, 2, main, work, main);
 	build_waiters(m, 2, WAITERS_UNKNOWN);
-	expect_folded(m, (struct folded_options){.process = MODEL_NONE, .waiters = true},
+	expect_folded(m, (struct export_options){.weight = EXPORT_WAITERS},
 		      "app;main;work_[j] 10\n");
 }
 
@@ -191,5 +191,5 @@ Test(folded, weight_of_waiters_of_a_calm_capture_is_an_empty_file)
 {
 	struct model *m = two_of_a_name();
 
-	expect_folded(m, (struct folded_options){.process = MODEL_NONE, .waiters = true}, "");
+	expect_folded(m, (struct export_options){.weight = EXPORT_WAITERS}, "");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef HOTRUN_OUTPUT_TRUNKS_H
-#define HOTRUN_OUTPUT_TRUNKS_H
+#ifndef HOTRUN_EXPORT_TRUNKS_H
+#define HOTRUN_EXPORT_TRUNKS_H
 /*
  * The thick trunks of a capture (judge/trunks.h), a line each, of those who were hurt first, then
  * of those with most samples; three processes at the most:
@@ -11,10 +11,8 @@
  * CPU (0..1), its name, the method below which it goes. Control characters of names are \xHH, a
  * backslash \\. What the history has of a capture. Pure; no threads.
  */
-#include <stdio.h>
+#include "export/options.h"
 
-#include "output/folded.h"
-
-/* Of options, process alone counts. Returns 0, -ENOMEM, or -EIO when out has failed. */
-int trunks_write(FILE *out, struct model *m, const struct folded_options *options);
+/* Of options, the processes alone count. */
+int trunks_write(FILE *out, struct model *m, const struct export_options *options);
 #endif

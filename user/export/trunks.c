@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "output/trunks.h"
+#include "export/trunks.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "judge/judgement.h"
 #include "judge/trunks.h"
-#include "judge/verdicts.h"
 #include "output/report_text.h"
 
 #define PROCESSES_MAX 3
@@ -104,52 +104,20 @@ static int put_trunks(FILE *out, struct model *m, const struct victim *victim)
 	return err;
 }
 
-struct sources {
-	struct totals *totals;
-	struct sched *sched;
-	struct requests *requests;
-	struct verdicts *verdicts;
-	struct books books;
-};
-
-static void sources_clear(struct sources *s)
+int trunks_write(FILE *out, struct model *m, const struct export_options *options)
 {
-	verdicts_free(s->verdicts);
-	requests_free(s->requests);
-	sched_free(s->sched);
-	totals_free(s->totals);
-}
-
-static int judge(struct sources *s, const struct model *m)
-{
-	s->totals = totals_new(m);
-	s->sched = model_off(m) & OFF_ACCOUNTS ? NULL : sched_new(m);
-	s->requests = model_off(m) & OFF_REQUESTS ? NULL : requests_new(m);
-	if (!s->totals)
-		return -ENOMEM;
-	s->books = books_of(m, s->totals);
-	s->verdicts = verdicts_new(&(struct verdict_sources){.m = m,
-							     .totals = s->totals,
-							     .books = &s->books,
-							     .sched = s->sched,
-							     .requests = s->requests});
-	return s->verdicts ? 0 : -ENOMEM;
-}
-
-int trunks_write(FILE *out, struct model *m, const struct folded_options *options)
-{
-	_cleanup_(sources_clear) struct sources s = {0};
+	_cleanup_(judgement_clear) struct judgement j = {0};
 	struct victims victims = {.cnt = 0};
-	int err = judge(&s, m);
+	int err = judgement_of(&j, m, false, NULL, NULL);
 
 	if (err)
 		return err;
-	if (s.sched && s.verdicts->slices)
-		add_hurt(&victims, s.verdicts, s.requests,
-			 (double)s.sched->elapsed_ns / 1e9 / s.verdicts->slices);
+	if (j.sched && j.verdicts->slices)
+		add_hurt(&victims, j.verdicts, j.requests,
+			 (double)j.sched->elapsed_ns / 1e9 / j.verdicts->slices);
 	err = add_busy(&victims, m);
 	for (size_t i = 0; !err && i < victims.cnt; i++)
-		if (options->process == MODEL_NONE || options->process == victims.rows[i].process)
+		if (export_wants(options, victims.rows[i].process))
 			err = put_trunks(out, m, &victims.rows[i]);
 	if (err)
 		return err;

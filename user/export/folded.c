@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "output/folded.h"
+#include "export/folded.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,10 +8,9 @@
 #include "base/compare.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "model/harm.h"
-#include "model/paths.h"
+#include "export/sampled.h"
+#include "model/resolve.h"
 #include "model/workload.h"
-#include "output/forest.h"
 
 /* A row and its frame's text as it is written. */
 struct text {
@@ -43,11 +42,7 @@ static const char *suffix_of(const struct model_symbol *symbol)
 
 static const char *process_name(const struct texts *t, uint32_t row)
 {
-	const struct model_process *process = &t->m->processes[row];
-
-	if (t->workloads)
-		return t->workloads[row];
-	return *process->name ? process->name : process->comm;
+	return t->workloads ? t->workloads[row] : sampled_process(t->m, row);
 }
 
 static int compare_symbols(const struct model_symbol *a, const struct model_symbol *b)
@@ -174,25 +169,24 @@ static void texts_clear(struct texts *t)
 struct folded {
 	struct texts symbols, processes;
 	struct forest forest;
-	uint32_t frames[RESOLVE_MAX_FRAMES];
-	bool waiters;
+	uint32_t frames[RESOLVE_MAX_FRAMES], merged[RESOLVE_MAX_FRAMES];
 };
 
-static int add_sample(struct folded *w, const struct paths *p)
+/* Adds what ends at a node of the samples' tree. */
+static int add_node(struct folded *w, const struct sampled *s, uint32_t node)
 {
-	const struct model_sample *sample = &p->m->samples[p->sample];
-	uint64_t weight = w->waiters ? harm_of(sample) : model_weight(sample);
+	uint64_t weight = s->forest.nodes[node].self;
+	size_t cnt = sampled_frames(s, node, w->frames);
 	uint32_t process;
 	int err;
 
-	if (!weight)
-		return 0;
-	err = text_first(&w->processes, p->m->threads[p->thread].process, &process);
-
-	for (size_t i = 0; !err && i < p->methods_cnt; i++)
-		err = text_first(&w->symbols, p->methods[i], &w->frames[i]);
-	return err ? err
-		   : forest_add(&w->forest, process, w->frames, p->methods_cnt, p->thread, weight);
+	while (s->forest.nodes[node].parent)
+		node = s->forest.nodes[node].parent;
+	err = text_first(&w->processes, s->forest.nodes[node].key, &process);
+	for (size_t i = 0; !err && i < cnt; i++)
+		err = text_first(&w->symbols, s->frames[w->frames[cnt - 1 - i]].symbol,
+				 &w->merged[i]);
+	return err ? err : forest_add(&w->forest, process, w->merged, cnt, 0, weight);
 }
 
 static int compare_nodes(const struct forest_node *a, const struct forest_node *b, int level,
@@ -231,15 +225,16 @@ static void put_lines(FILE *out, struct folded *w)
 	}
 }
 
-static int gather(struct folded *w, struct model *m, const struct folded_options *options)
+static int gather(struct folded *w, struct model *m, const struct export_options *options)
 {
-	struct paths paths = {0};
-	int err = paths_begin(&paths, m, options->process,
-			      options->addresses ? 0 : PATHS_FOLD_UNNAMED);
+	struct sampled *s = sampled_new(
+		m, options, SAMPLED_WEIGHT(options->weight) | SAMPLED_NO_ROWS, SAMPLED_BY_TIME);
+	int err = s ? 0 : -errno;
 
-	while (!err && paths_next(&paths))
-		err = add_sample(w, &paths);
-	paths_end(&paths);
+	for (uint32_t node = 1; !err && node < s->forest.nodes_cnt; node++)
+		if (s->forest.nodes[node].self)
+			err = add_node(w, s, node);
+	sampled_free(s);
 	if (!err)
 		err = forest_link(&w->forest, compare_nodes, w);
 	if (!err)
@@ -247,7 +242,7 @@ static int gather(struct folded *w, struct model *m, const struct folded_options
 	return err ? err : texts_finish(&w->processes);
 }
 
-int folded_write(FILE *out, struct model *m, const struct folded_options *options)
+int folded_write(FILE *out, struct model *m, const struct export_options *options)
 {
 	_cleanup_free_ const char **workloads = options->workload ? workloads_new(m) : NULL;
 	struct folded *w = calloc(1, sizeof(*w));
@@ -255,7 +250,6 @@ int folded_write(FILE *out, struct model *m, const struct folded_options *option
 
 	if (!w)
 		return -ENOMEM;
-	w->waiters = options->waiters;
 	w->symbols = (struct texts){.m = m};
 	w->processes = (struct texts){
 		.m = m, .processes = true, .workloads = workloads, .pid = options->pid};

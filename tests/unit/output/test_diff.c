@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `hotrun diff`: the text and its JSON. */
+#include <criterion/criterion.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bpf/events.h"
+#include "build_model.h"
+#include "golden.h"
+#include "output/diff.h"
+
+#define SECONDS 20
+
+/* Price costs price samples a second, List is what calls it; a neighbour that does not change. */
+static struct model *record(const char *host, uint32_t price, uint64_t answer_ns)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t shop = build_process(m, 100, "Shop.Api", PROCESS_DOTNET);
+	uint32_t worker = build_thread(m, shop, 100, ".NET TP Worker", 0, 'S');
+	uint32_t cache = build_process(m, 200, "cache\x1b[31m<script>", 0);
+	uint32_t loop = build_thread(m, cache, 200, "cache", 0, 'R');
+	uint32_t start = build_symbol(m, "start_thread", "libc.so.6", KIND_NATIVE, false);
+	uint32_t kestrel =
+		build_symbol(m, "Microsoft.AspNetCore.Server.Kestrel.HttpProtocol.ProcessRequests",
+			     "Microsoft.AspNetCore.Server.Kestrel.Core", KIND_IMAGE, false);
+	uint32_t list = build_symbol(m, "Shop.Orders.List", "Shop.Api", KIND_JIT, true);
+	uint32_t cost = build_symbol(m, "Shop.Orders.Price", "Shop.Api", KIND_JIT, true);
+	uint32_t get = build_symbol(m, "get\x1b]0;<b>", "cache", KIND_NATIVE, true);
+	uint32_t endpoint = build_endpoint(m, shop, "0.0.0.0", 80);
+
+	m->host.name = model_str(m, host);
+	for (uint32_t s = 0; s < SECONDS; s++) {
+		const struct sched_figures ran = {.on_cpu_ns = (uint64_t)(40 + price) * 10101010,
+						  .waited_ns = 100000000};
+		size_t first = m->samples_cnt;
+
+		build_slice(m, BUILD_SECOND, 0, 0, 0);
+		build_account(m, s, worker, &ran);
+		build_answers(m, s, endpoint, answer_ns, 1000);
+		BUILD_SAMPLES(m, worker, 10, start, kestrel);
+		BUILD_SAMPLES(m, worker, 30, start, kestrel, list);
+		BUILD_SAMPLES(m, worker, price, start, kestrel, list, cost);
+		BUILD_SAMPLES(m, loop, 20, start, get);
+		for (size_t k = first; k < m->samples_cnt; k++)
+			m->samples[k].time_ns = m->slices[s].start_ns + 1000 * (k - first);
+	}
+	return m;
+}
+
+typedef int (*writer)(FILE *out, const struct diff *d, const struct diff_beside *beside,
+		      const struct diff_options *options);
+
+/* Takes the models. */
+static void expect(const char *golden, writer write, struct model *before, struct model *after,
+		   struct diff_options options)
+{
+	const struct diff_side sides[DIFF_SIDES] = {{.m = before}, {.m = after}};
+	struct diff_book *book = diff_book_new(sides);
+	struct diff *d = diff_new(book, DIFF_PER_AUTO);
+	struct diff_beside *beside = diff_beside_new(book, NULL);
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	options.names[DIFF_BEFORE] = "monday.hotrun\x1b[2J";
+	options.names[DIFF_AFTER] = "tuesday.hotrun@0..20";
+	options.width = options.width ?: 110;
+	cr_assert_eq(write(out, d, beside, &options), 0);
+	fclose(out);
+	golden_expect(golden, text, len);
+	free(text);
+	diff_beside_free(beside);
+	diff_free(d);
+	diff_book_free(book);
+	model_free(before);
+	model_free(after);
+}
+
+Test(diff_output, what_grew)
+{
+	expect("diff.txt", diff_write_text, record("web-1", 60, 1000000),
+	       record("web-2\x1b[0m", 90, 2000000), (struct diff_options){.rows = 20});
+}
+
+Test(diff_output, in_80_columns)
+{
+	expect("diff_80.txt", diff_write_text, record("web-1", 60, 1000000),
+	       record("web-2", 90, 2000000), (struct diff_options){.rows = 1, .width = 80});
+}
+
+Test(diff_output, nothing_changed)
+{
+	expect("diff_same.txt", diff_write_text, record("web-1", 60, 1000000),
+	       record("web-1", 60, 1000000), (struct diff_options){.rows = 20});
+}
+
+Test(diff_output, what_could_have_been_seen)
+{
+	expect("diff_effects.txt", diff_write_text, record("web-1", 60, 1000000),
+	       record("web-1", 60, 1000000), (struct diff_options){.rows = 3, .effects = true});
+}
+
+Test(diff_output, as_json)
+{
+	expect("diff.json", diff_write_json, record("web-1", 60, 1000000),
+	       record("web-2", 90, 2000000), (struct diff_options){0});
+}
+
+Test(diff_output, effects_as_json)
+{
+	expect("diff_effects.json", diff_write_json, record("web-1", 60, 1000000),
+	       record("web-2", 60, 1000000), (struct diff_options){.effects = true});
+}
+
+Test(diff_output, nothing_at_all)
+{
+	expect("diff_empty.txt", diff_write_text, build_model(2, 99), build_model(2, 99),
+	       (struct diff_options){0});
+	expect("diff_empty.json", diff_write_json, build_model(2, 99), build_model(2, 99),
+	       (struct diff_options){0});
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_OUTPUT_DIFF_H
+#define HOTRUN_OUTPUT_DIFF_H
+/*
+ * What `hotrun diff` says, as text and JSON (deploy/hotrun.schema.json). Pure; no threads.
+ */
+#include <stdio.h>
+
+#include "judge/diff.h"
+#include "judge/diff_beside.h"
+
+struct diff_options {
+	const char *names[DIFF_SIDES]; /* of the captures, as they were given; untrusted */
+	size_t rows;		       /* findings and processes of text; 0 = all */
+	size_t width;		       /* columns of text */
+	bool effects;		       /* what could have been shown, instead of what was */
+};
+
+/* Both return 0, -ENOMEM, or -EIO when out failed. */
+int diff_write_text(FILE *out, const struct diff *d, const struct diff_beside *beside,
+		    const struct diff_options *options);
+int diff_write_json(FILE *out, const struct diff *d, const struct diff_beside *beside,
+		    const struct diff_options *options);
+
+/* Rows of processes that are worth a line, most CPU of both sides first; owned, NULL without
+ * memory. */
+uint32_t *diff_kinds(const struct diff *d, size_t *ret_cnt);
+/* Methods by what could be shown of them, those with most CPU first; owned, NULL without memory. */
+uint32_t *diff_methods_by_size(const struct diff *d, size_t *ret_cnt);
+extern const char *const diff_per_ids[DIFF_PER_CNT];
+#endif

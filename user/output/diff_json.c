@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "output/diff.h"
+#include "output/json.h"
+
+static void put_value(struct json *j, const struct diff_value *v)
+{
+	json_real(j, "before", v->before);
+	json_real(j, "after", v->after);
+	json_real(j, "change", v->change);
+	json_real(j, "change_error", v->error);
+	json_real(j, "change_of_before", v->before > 0 ? v->change / v->before : NAN);
+	json_real(j, "chance", v->p);
+	json_real(j, "smallest_change", v->least);
+}
+
+static void put_side(struct json *j, const char *key, const struct diff *d,
+		     const struct diff_beside *beside, const struct diff_options *o, int at)
+{
+	const struct diff_side *s = &d->book->sides[at];
+	const struct model *m = s->m;
+	int64_t unix_ns =
+		m->slices_cnt ? (int64_t)m->slices[0].start_ns + m->slices[0].wall_offset_ns : 0;
+
+	json_object(j, key);
+	json_text(j, "capture", o->names[at]);
+	json_text(j, "host", m->host.name);
+	json_utc(j, "time_utc", unix_ns / 1000000000);
+	json_real(j, "elapsed_s", s->all_seconds);
+	json_count(j, "parts", s->parts);
+	json_count(j, "samples", s->samples);
+	json_count(j, "sample_hz", m->host.sample_hz);
+	json_real(j, "unnamed_share", d->unnamed[at]);
+	json_real(j, "broken_share", d->broken[at]);
+	json_text(j, "verdict", verdict_id(beside->host[at]));
+	json_end(j);
+}
+
+static void put_fared(struct json *j, const char *key, const struct diff_fared *f)
+{
+	json_object(j, key);
+	json_real(j, "cpus", f->cpus);
+	json_real(j, "waiting_threads", f->waits_known ? f->waiting : NAN);
+	json_real(j, "throttled_threads", f->waits_known ? f->throttled : NAN);
+	json_real(j, "answers_per_s", f->requests_known ? f->answered : NAN);
+	if (f->requests_known) {
+		json_count(j, "p50_ns", f->p50_ns);
+		json_count(j, "p99_ns", f->p99_ns);
+	} else {
+		json_null(j, "p50_ns");
+		json_null(j, "p99_ns");
+	}
+	json_real(j, "slow_share", f->requests_known ? f->slow_share : NAN);
+	json_text(j, "verdict", verdict_id(f->verdict));
+	json_end(j);
+}
+
+static int put_kinds(struct json *j, const struct diff *d, const struct diff_beside *beside)
+{
+	size_t cnt;
+	_cleanup_free_ uint32_t *rows = diff_kinds(d, &cnt);
+
+	if (!rows)
+		return -ENOMEM;
+	json_array(j, "processes");
+	for (size_t i = 0; i < cnt; i++) {
+		const struct diff_kind *k = &d->book->kinds[rows[i]];
+
+		json_object(j, NULL);
+		json_text(j, "process", k->name);
+		json_text(j, "per", diff_per_ids[d->kinds[rows[i]].per]);
+		json_count(j, "processes_before", k->processes[DIFF_BEFORE]);
+		json_count(j, "processes_after", k->processes[DIFF_AFTER]);
+		put_value(j, &d->kinds[rows[i]].value);
+		json_flag(j, "certain", d->kinds[rows[i]].certain);
+		put_fared(j, "fared_before", diff_fared(beside, rows[i], DIFF_BEFORE));
+		put_fared(j, "fared_after", diff_fared(beside, rows[i], DIFF_AFTER));
+		json_end(j);
+	}
+	json_end(j);
+	return 0;
+}
+
+static void put_method(struct json *j, const struct diff *d, uint32_t method, enum diff_of of)
+{
+	const struct diff_method *row = &d->book->methods[method];
+	const struct model_symbol *s = diff_book_symbol(d->book, method);
+
+	json_text(j, "process", d->book->kinds[row->kind].name);
+	json_text(j, "method", s->name);
+	json_text(j, "module", s->module);
+	json_text(j, "of", of == DIFF_SELF ? "self" : "total");
+	json_text(j, "per", diff_per_ids[d->kinds[row->kind].per]);
+	json_count(j, "samples_before", row->all[DIFF_BEFORE][of]);
+	json_count(j, "samples_after", row->all[DIFF_AFTER][of]);
+}
+
+/* Callers of the node, the nearest first. */
+static void put_path(struct json *j, const struct diff *d, const struct diff_finding *f)
+{
+	const struct diff_book *b = d->book;
+
+	json_real(j, "path_share", f->node != MODEL_NONE ? f->node_share : NAN);
+	json_array(j, "path");
+	for (uint32_t i = f->node == MODEL_NONE ? 0 : b->nodes[f->node].parent;
+	     i && b->nodes[i].parent; i = b->nodes[i].parent)
+		json_text(j, NULL, diff_book_symbol(b, b->nodes[i].method)->name);
+	json_end(j);
+}
+
+static void put_finding(struct json *j, const struct diff *d, const struct diff_finding *f)
+{
+	json_object(j, NULL);
+	put_method(j, d, f->method, f->of);
+	put_value(j, &f->value);
+	json_real(j, "of_mean_change", f->overweight);
+	put_path(j, d, f);
+	json_end(j);
+}
+
+static void put_findings(struct json *j, const struct diff *d, bool effects)
+{
+	json_array(j, "changed");
+	for (size_t i = 0; !effects && i < d->findings_cnt; i++)
+		put_finding(j, d, &d->findings[i]);
+	json_end(j);
+}
+
+static int put_effects(struct json *j, const struct diff *d, bool effects)
+{
+	size_t cnt = 0;
+	_cleanup_free_ uint32_t *rows = effects ? diff_methods_by_size(d, &cnt) : NULL;
+
+	if (effects && !rows)
+		return -ENOMEM;
+	json_array(j, "effects");
+	for (size_t i = 0; i < cnt; i++) {
+		const struct diff_finding f = {
+			.method = rows[i],
+			.of = DIFF_SELF,
+			.value = diff_value_of(d, rows[i], DIFF_SELF),
+			.overweight = NAN,
+			.node = MODEL_NONE,
+		};
+
+		put_finding(j, d, &f);
+	}
+	json_end(j);
+	return 0;
+}
+
+int diff_write_json(FILE *out, const struct diff *d, const struct diff_beside *beside,
+		    const struct diff_options *o)
+{
+	struct json j;
+	int err;
+
+	json_begin(&j, out, "diff");
+	put_side(&j, "before", d, beside, o, DIFF_BEFORE);
+	put_side(&j, "after", d, beside, o, DIFF_AFTER);
+	json_count(&j, "tested", d->tested);
+	json_count(&j, "certain", d->found);
+	json_count(&j, "methods_in_common", d->in_common);
+	json_count(&j, "methods_only_before", d->only[DIFF_BEFORE]);
+	json_count(&j, "methods_only_after", d->only[DIFF_AFTER]);
+	json_flag(&j, "too_short", d->too_short);
+	err = put_kinds(&j, d, beside);
+	if (!err) {
+		put_findings(&j, d, o->effects);
+		err = put_effects(&j, d, o->effects);
+	}
+	return err ?: json_finish(&j);
+}
