@@ -6,6 +6,7 @@
  * input. usage: page_test.js KIND WIDTH HEIGHT PAGE [KIND ...]... [picture FILE PAGE]
  */
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 const {start} = require('../page/browser.js');
 
@@ -45,7 +46,9 @@ async function byHand(page) {
 	const mouse = (type, x, y, more) => page.call('Input.dispatchMouseEvent',
 		Object.assign({type, x, y, button: 'left', buttons: 1, clickCount: 1}, more));
 	const press = async (key, code) => {
-		await page.call('Input.dispatchKeyEvent', {type: 'keyDown', key, code: code || key, text: key.length === 1 ? key : undefined});
+		const text = key.length === 1 ? key : key === 'Enter' ? '\r' : undefined;
+
+		await page.call('Input.dispatchKeyEvent', {type: 'keyDown', key, code: code || key, text});
 		await page.call('Input.dispatchKeyEvent', {type: 'keyUp', key, code: code || key});
 	};
 	const is = async (what, expression, expected) => {
@@ -92,11 +95,73 @@ async function byHand(page) {
 	await is('7 is the report', `byId('table').querySelector('h3').textContent.startsWith('Verdict')`, true);
 	await press('1');
 	[x, y] = await frame('nginx (200)');
+	await press('h');
+	[x, y] = await at(2.5);
+	await mouse('mousePressed', x, y);
+	await mouse('mouseMoved', x + 300, y + 10);
+	await mouse('mouseReleased', x + 300, y + 10);
+	await is('a drag over the heat map chooses fiftieths of seconds', 'App.state.span.kind', 'slots');
+	await is('with the samples of these alone', `App.tree.total[0] === Array.from(App.capture.cpu.slot).filter((s) =>
+		s >= App.state.span.first && s <= App.state.span.last).length && App.tree.total[0] > 100`, true);
+	await page.call('Input.dispatchMouseEvent', {type: 'mousePressed', x, y, button: 'left', clickCount: 2});
+	await page.call('Input.dispatchMouseEvent', {type: 'mouseReleased', x, y, button: 'left', clickCount: 2});
+	await is('a double click takes it back', 'App.state.span', null);
+	await press('h');
+	lines.push(...await saved(page, press));
 	await page.call('Emulation.setTouchEmulationEnabled', {enabled: true});
+	[x, y] = await at(6.1);
 	await page.call('Input.dispatchTouchEvent', {type: 'touchStart', touchPoints: [{x, y}]});
+	for (const step of [0.3, 0.6, 1])
+		await page.call('Input.dispatchTouchEvent', {type: 'touchMove', touchPoints: [{x: x + step * (x2 - x), y}]});
+	/* At rest: while something is flung the browser takes a touch for a stop. */
+	await new Promise((done) => setTimeout(done, 200));
+	await page.call('Input.dispatchTouchEvent', {type: 'touchMove', touchPoints: [{x: x2, y}]});
 	await page.call('Input.dispatchTouchEvent', {type: 'touchEnd', touchPoints: []});
-	await page.eval('new Promise((done) => setTimeout(done, 50))');
+	await is('a finger over the strip chooses seconds, too', 'App.tree.total[0]', 300);
+	await page.eval('App.change({span: null})');
+	[x, y] = await frame('nginx (200)');
+	/* On a busy machine a touch may last until it is a long one. */
+	for (let i = 0; i < 5 && !await page.eval('App.zoom'); i++) {
+		await press('Escape');
+		await page.call('Input.dispatchTouchEvent', {type: 'touchStart', touchPoints: [{x, y}]});
+		await page.call('Input.dispatchTouchEvent', {type: 'touchEnd', touchPoints: []});
+		await page.eval(`new Promise((done) => { const began = performance.now(), look = setInterval(() => {
+			if (App.zoom || performance.now() - began > 2000) { clearInterval(look); done(); } }, 20); })`);
+	}
 	await is('a touch zooms', 'App.capture.symbols[App.tree.symbol[App.zoom]].name', 'nginx (200)');
+	return lines;
+}
+
+/* What the menu of `e` hands out, as files; and what is copied. */
+async function saved(page, press) {
+	const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hotrun-saved-')), lines = [];
+	const file = (name) => path.join(folder, name);
+
+	await page.root('Browser.setDownloadBehavior', {behavior: 'allow', downloadPath: folder});
+	await page.root('Browser.grantPermissions', {permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite']});
+	for (const [down, name, good] of [
+		[0, 'hotrun-web-1.svg', (bytes) => bytes.toString().includes('</svg>')],
+		[1, 'hotrun-web-1.png', (bytes) => bytes.readUInt32BE(0) === 0x89504e47],
+		[2, 'hotrun-web-1.folded', (bytes) => bytes.toString().split('\n').reduce((n, l) => n + Number(/ (\d+)$/.exec(l)?.[1] || 0), 0) === 1000]]) {
+		await press('e');
+		for (let i = 0; i < down; i++)
+			await press('ArrowDown');
+		await press('Enter');
+		for (let i = 0; i < 400 && !fs.existsSync(file(name)); i++)
+			await new Promise((done) => setTimeout(done, 50));
+		const there = fs.existsSync(file(name));
+
+		lines.push((there && good(fs.readFileSync(file(name))) ? 'ok      ' : 'FAILED  ') + 'saved by keys: ' + name +
+			(there ? '' : ', not there; but ' + fs.readdirSync(folder)));
+	}
+	await press('e');
+	await press('ArrowUp');
+	await press('Enter');
+	await page.eval('new Promise((done) => setTimeout(done, 100))');
+	const text = await page.eval('navigator.clipboard.readText()'), link = await page.eval('location.href');
+
+	lines.push((text === link ? 'ok      ' : 'FAILED  ') + 'the link is copied' + (text === link ? '' : ': ' + text));
+	fs.rmSync(folder, {recursive: true});
 	return lines;
 }
 

@@ -90,6 +90,8 @@ async function openPage(send, listeners, options) {
 
 	const page = {
 		errors, requests, call,
+		/* Of the browser as a whole. */
+		root: (method, params) => send(method, params),
 		/* Value of an expression; a promise is awaited. */
 		eval: async (expression) => {
 			const r = await call('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});

@@ -45,8 +45,7 @@ static int add_sample(struct flame_data *d, struct paths *p, struct samples *sam
 {
 	const struct model_sample *sample = &d->m->samples[p->sample];
 	uint64_t weight = model_weight(sample);
-	uint32_t process = d->m->threads[p->thread].process;
-	uint32_t node = 0;
+	uint32_t process = d->m->threads[p->thread].process, node = 0;
 	int err = forest_add_at(&d->forest, process, p->methods, p->methods_cnt, p->thread, weight,
 				&node);
 
