@@ -39,7 +39,7 @@ const App = (() => {
 	/* Sets parts of the state. zoom is a node of the folded stacks, 0 = the root of the tree. */
 	function change(fields, step) {
 		const before = app.shown.folded.stacks, at = app.zoom ? app.tree.id[app.zoom] : 0;
-		const refolds = ['filters', 'mycode', 'recursion'].some((f) => f in fields);
+		const refolds = ['filters', 'mycode', 'recursion', 'workload', 'process'].some((f) => f in fields);
 
 		Object.assign(app.state, fields);
 		if (refolds && !('zoom' in fields) && at)
@@ -87,8 +87,8 @@ const App = (() => {
 		Dom.byId('reset').disabled = !app.zoom;
 		Dom.byId('flip').setAttribute('aria-pressed', String(state.flip));
 		Dom.byId('heat').setAttribute('aria-pressed', String(state.heat));
-		Dom.byId('filter-mycode').setAttribute('aria-pressed', String(state.mycode));
-		Dom.byId('filter-recursion').setAttribute('aria-pressed', String(state.recursion));
+		for (const flag of ['mycode', 'recursion', 'workload'])
+			Dom.byId('filter-' + flag).setAttribute('aria-pressed', String(state[flag]));
 		Dom.byId('note').textContent = noteText();
 		Dom.byId('note').hidden = !noteText();
 	}

@@ -69,9 +69,11 @@ const Shown = (() => {
 	function make(s, state) {
 		const {capture} = s;
 		const ruled = keep(s, 'rules', state.filters, () => rules(state.filters));
-		const foldKey = [state.filters, state.mycode, state.recursion];
+		/* One that was chosen is not to be lost among others. */
+		const workload = state.workload && state.process === null;
+		const foldKey = [state.filters, state.mycode, state.recursion, workload];
 		const folded = keep(s, 'folded', foldKey, () => Folds.apply(capture, ruled.frames,
-			{myCode: state.mycode, recursion: state.recursion}));
+			{myCode: state.mycode, recursion: state.recursion, workload}));
 		const {stacks} = folded;
 		const selectKey = [state.filters, state.weight, state.span, state.process];
 		const selection = keep(s, 'selection', selectKey, () =>
