@@ -20,6 +20,7 @@ enum event_kind {
 	EVENT_EXEC = 6,	    /* struct event_exec, tasks ring: the `dotnet` host begins */
 	EVENT_STAND = 7,    /* struct event_stand, from the iterator of stands */
 	EVENT_COUNTS = 8,   /* struct event_counts, from the iterator of counts */
+	EVENT_WAKER = 9,    /* struct event_waker, samples ring */
 };
 
 struct event_header {
@@ -216,6 +217,14 @@ struct event_exec {
 	0x100 /* of a look: it has not run since an earlier one, whose record
 				   * tells the rest */
 
+#define STAND_MONITOR 0x200 /* monitor is told */
+
+/* Passes that may be there at a time: those that hang in the memory of a process, and one more. */
+#define STAND_PASSES_MOST 3
+
+/* Processes in which monitors are looked for: keys of the map `stand_monitors`. */
+#define STAND_MONITORS_MAX 1024
+
 /* Where one thread stands; bytes of its user stack follow, from sp on. */
 struct event_stand {
 	struct event_header header;
@@ -238,6 +247,10 @@ struct event_stand {
 	__u32 ns_tid; /* as its own namespace sees it */
 	char comm[TASK_COMM_BYTES];
 	__u32 lock[4];
+	/* Who holds the monitor of a .NET runtime that it seems to wait for, as its own namespace
+	 * sees that thread. Whether it does wait for one its frames tell. */
+	__u32 monitor;
+	__u32 pad2;
 	__u64 kernel[STAND_KERNEL_FRAMES]; /* leaf first; kernel_cnt of them */
 };
 
@@ -266,6 +279,36 @@ struct look_share {
 };
 #define LOOK_ALL	0xffffffffu
 #define LOOK_SHARES_MAX 4096
+
+/* No thread ran on the CPU that woke it. That an interrupt did it while some thread ran, the kernel
+ * stack tells: its preempt count is out of reach of programs. */
+#define WAKER_IDLE 0x1
+
+/* A wait that a look had found is over: who ended it. */
+struct event_waker {
+	struct event_header header;
+	__u64 time_ns;
+	/* who was woken, and its switches: as of struct event_stand */
+	__u32 tgid;
+	__u32 tid;
+	__u64 process_start_ns;
+	__u64 thread_start_ns;
+	__u64 switches;
+	/* who ran on the CPU that woke it; 0 of an idle one */
+	__u32 by_tgid;
+	__u32 by_tid;
+	__u64 by_process_start_ns;
+	__u64 by_thread_start_ns;
+	__u64 kernel_stack; /* ids, 0 = none */
+	__u64 user_stack;
+	__u32 flags; /* WAKER_* */
+	__u32 pad;
+};
+
+/* Of such a span, so many are kept of each CPU: 480 a second, that take it some 0.2 % of its
+ * time. */
+#define WAKER_SPAN_BITS 26
+#define WAKER_SPAN_MOST 32
 
 #define COUNTS_KERNEL_THREAD 0x1
 #define COUNTS_ON_CPU	     0x2
@@ -337,7 +380,8 @@ struct cpu_clock {
  * of cpu_cost.programs. */
 enum cost_program {
 	COST_SWITCH = 0, /* its runs are cpu_clock.switches */
-	COST_WAKEUP = 1, /* of new threads, too; 2 is no longer used */
+	COST_WAKEUP = 1, /* of new threads, too */
+	COST_WAKER = 2,	 /* the one that keeps who wakes */
 	COST_TASK = 3,	 /* births and ends of threads */
 	COST_TICK = 4,
 	COST_STATE = 5,
@@ -654,8 +698,9 @@ _Static_assert(sizeof(struct event_stack) == 40, "event_stack");
 _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
-_Static_assert(sizeof(struct event_stand) == 544, "event_stand");
+_Static_assert(sizeof(struct event_stand) == 552, "event_stand");
 _Static_assert(sizeof(struct event_counts) == 96, "event_counts");
+_Static_assert(sizeof(struct event_waker) == 96, "event_waker");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");

@@ -19,11 +19,7 @@ const volatile bool filter_cgroups;	/* --cgroup: stacks only of the groups in `c
  * Never 0 while it runs. */
 __u32 stack_generation = 0;
 
-/* Samples and stacks -> user side. Size: set before load, two seconds without a drain. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} samples SEC(".maps");
+struct samples_map samples SEC(".maps");
 
 #define TAG_BITS 16
 #define TAG_MASK ((1ull << TAG_BITS) - 1)
@@ -336,8 +332,7 @@ static __always_inline void send_sample(struct sample_room *room)
 		count_loss(LOSS_SAMPLE_RING_FULL);
 }
 
-static __always_inline void take_stacks(void *ctx, struct task_struct *task,
-					struct event_sample *sample)
+__hidden void take_stacks(void *ctx, struct task_struct *task, struct event_sample *sample)
 {
 	bool fault = false;
 

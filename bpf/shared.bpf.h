@@ -35,9 +35,24 @@ struct cpu_map {
 };
 extern struct cpu_map cpus SEC(".maps");
 
+/* Samples, wakers and stacks -> user side. Size: set before load, two seconds without a drain.
+ * Defined in sample.bpf.c. */
+struct samples_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+};
+extern struct samples_map samples SEC(".maps");
+
 /* A sampling tick, in the timer interrupt of clock's CPU: the thread that runs there. Puts the
  * clock right where the switch to that thread was not seen. Defined in sched.bpf.c. */
 void clock_meets_thread(struct cpu_clock *clock);
+
+/*
+ * Takes the stacks of the thread that runs here, which is task, into sample, whose thread and CPU
+ * are told, and sends them where this file does not have them. Not to be called where a tick may
+ * come in between, or be interrupted: both use the same room. Defined in sample.bpf.c.
+ */
+void take_stacks(void *ctx, struct task_struct *task, struct event_sample *sample);
 
 static __always_inline void count_losses(__u32 cause, __u64 n)
 {

@@ -28,6 +28,12 @@ struct {
 
 struct stand_look stand_look = {};
 
+/* The place of the next pass, and those of passes that hang, a bit each. Set by the user side
+ * before each pass, which is known by the kernel's number of it from then on. */
+__u32 stand_place = 0;
+__u32 stand_stuck = 0;
+__u64 stand_sessions[STAND_PASSES_MOST] = {};
+
 /* tgid -> how many of its threads a look chooses. Written by the user side. Size: processes with
  * many threads. */
 struct {
@@ -37,15 +43,37 @@ struct {
 	__type(value, struct look_share);
 } look_shares SEC(".maps");
 
+/* tgid -> 1: .NET runtimes, whose monitors are looked for in a pass over all threads. Written by
+ * the user side. Size: services of a large host. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, STAND_MONITORS_MAX);
+	__type(key, __u32);
+	__type(value, __u8);
+} stand_monitors SEC(".maps");
+
+/* A search for a monitor, under way. */
+struct monitor_scan {
+	__u64 found, last; /* addresses: of one, and that was looked at last */
+	__u32 tid;	   /* who holds it */
+	__u32 times;	   /* its address was met again */
+	__u32 others;	   /* that were found as well */
+	__u32 points;
+};
+
 struct stand_room {
 	struct event_stand event;
 	__u8 stack[STAND_STACK_BYTES];
+	struct monitor_scan scan;
 };
 
-/* 0 -> room to build a record: one pass at a time, which may sleep, so that it is no CPU's. */
+/*
+ * place of a pass -> room to build its records: it may sleep, so that it is no CPU's, and one that
+ * hangs keeps its room until it ends. Size: STAND_PASSES_MOST.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, STAND_PASSES_MOST);
 	__type(key, __u32);
 	__type(value, struct stand_room);
 } stand_rooms SEC(".maps");
@@ -134,6 +162,87 @@ static __always_inline void read_lock(struct event_stand *e, struct task_struct 
 		e->flags |= STAND_LOCK;
 }
 
+/*
+ * The begin of a monitor that threads wait for, as the runtimes of .NET 8 to 10 have it (AwareLock,
+ * src/coreclr/vm/syncblk.h): a state, whose lowest bit says that it is held and all above 63 how
+ * many wait; how often it was entered; who holds it, for the runtime and for the system.
+ */
+struct monitor {
+	__u32 state, recursion;
+	__u64 by;
+	__u64 by_tid;
+};
+#define MONITOR_HELD	      0x1
+#define MONITOR_WAITERS_SHIFT 6
+#define MONITOR_ENTERED_MOST  0x10000
+#define TID_MOST	      4194304 /* PID_MAX_LIMIT, include/linux/threads.h */
+
+static __always_inline bool is_monitor(const struct monitor *m, __u32 own_tid)
+{
+	return m->state & MONITOR_HELD && m->state >> MONITOR_WAITERS_SHIFT && m->recursion &&
+	       m->recursion < MONITOR_ENTERED_MOST && (__u32)m->by && m->by_tid &&
+	       m->by_tid <= TID_MOST && m->by_tid != own_tid;
+}
+
+/* Words of a stack that are looked at: the frames of the runtime that wait are among them; and
+ * those among these that may point at one. */
+#define MONITOR_WORDS  320
+#define MONITOR_POINTS 96
+
+struct scan_call {
+	struct task_struct *task;
+	struct stand_room *room;
+};
+
+/* One word of the stack. 1: no more of them. */
+static long scan_word(__u32 i, struct scan_call *call)
+{
+	struct stand_room *r = call->room;
+	struct monitor_scan *scan = &r->scan;
+	struct event_stand *e = &r->event;
+	struct monitor m;
+	__u64 at;
+
+	if (i >= MONITOR_WORDS || i * 8 + 8 > e->stack_bytes || scan->points >= MONITOR_POINTS)
+		return 1;
+	at = *(__u64 *)(r->stack + i * 8);
+	if (scan->found && at == scan->found) {
+		scan->times++;
+		return 0;
+	}
+	/* Not in this stack, nor in the half of the kernel. */
+	if (at & 7 || at < 65536 || at >> 47 || at - e->sp < e->stack_bytes || at == scan->last)
+		return 0;
+	scan->last = at;
+	if (area_end(call->task, at) < at + sizeof(m))
+		return 0;
+	scan->points++;
+	if (bpf_copy_from_user_task(&m, sizeof(m), (void *)at, call->task, 0) ||
+	    !is_monitor(&m, e->ns_tid))
+		return 0;
+	scan->others += scan->found != 0;
+	scan->found = at;
+	scan->tid = m.by_tid;
+	return 0;
+}
+
+/*
+ * Who waits for a monitor has its address on the stack, several times: it is the runtime's own
+ * functions that wait. One and the same, twice, of what looks like a monitor that somebody else
+ * holds; none where there are two. Worst cost: 100 us.
+ */
+static __always_inline void find_monitor(struct stand_room *r, struct task_struct *task)
+{
+	struct scan_call call = {task, r};
+
+	r->scan = (struct monitor_scan){};
+	bpf_loop(MONITOR_WORDS, scan_word, &call, 0);
+	if (!r->scan.times || r->scan.others)
+		return;
+	r->event.monitor = r->scan.tid;
+	r->event.flags |= STAND_MONITOR;
+}
+
 /* Of a thread that is not on a CPU. */
 static __always_inline void read_user(struct stand_room *r, struct task_struct *task)
 {
@@ -175,8 +284,11 @@ static __always_inline void read_user(struct stand_room *r, struct task_struct *
 		e->flags |= STAND_UNREADABLE;
 	else
 		e->stack_bytes = bytes;
-	if (e->call == CALL_FUTEX)
-		read_lock(e, task);
+	if (e->call != CALL_FUTEX)
+		return;
+	read_lock(e, task);
+	if (!stand_look.pass && bpf_map_lookup_elem(&stand_monitors, &e->tgid))
+		find_monitor(r, task);
 #else
 	r->event.flags |= STAND_NO_USER;
 #endif
@@ -195,6 +307,19 @@ static __always_inline __u64 switches_of(struct task_struct *task)
 	return *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw;
 }
 
+/* Another pass hangs in the memory of that process. */
+static __always_inline bool hangs(__u32 tgid)
+{
+	for (__u32 i = 0; stand_stuck && i < STAND_PASSES_MOST; i++) {
+		__u32 place = i;
+		struct stand_room *r = bpf_map_lookup_elem(&stand_rooms, &place);
+
+		if (stand_stuck & 1u << i && r && r->event.tgid == tgid)
+			return true;
+	}
+	return false;
+}
+
 /*
  * What was read between two looks at its switches is of one moment where the thread did not run in
  * between: a switch that brought it on a CPU counts when it leaves it, until then it is there.
@@ -210,7 +335,9 @@ static __always_inline void read_standing(struct stand_room *r, struct task_stru
 		return;
 	}
 	read_kernel(e, task);
-	if (!(e->flags & STAND_KERNEL_THREAD))
+	if (hangs(e->tgid))
+		e->flags |= STAND_UNREADABLE;
+	else if (!(e->flags & STAND_KERNEL_THREAD))
 		read_user(r, task);
 	barrier();
 	if (switches_of(task) != e->switches || task->on_cpu)
@@ -327,6 +454,23 @@ static __always_inline bool sleeps_long(struct task_struct *task)
 	return age != STAND_AGE_UNKNOWN && age > stand_awake_ns;
 }
 
+/* The room of this pass: its own from its first thread on. NULL: it was left long ago. */
+static __always_inline struct stand_room *room_of(struct bpf_iter_meta *meta)
+{
+	__u32 place = stand_place;
+
+	if (place >= STAND_PASSES_MOST)
+		return NULL;
+	if (!meta->seq_num)
+		stand_sessions[place] = meta->session_id;
+	for (__u32 i = 0; i < STAND_PASSES_MOST; i++)
+		if (stand_sessions[i] == meta->session_id) {
+			place = i;
+			return bpf_map_lookup_elem(&stand_rooms, &place);
+		}
+	return NULL;
+}
+
 /* For every thread, or those of some processes, when somebody asks where they stand. Worst cost of
  * one: some 10 us, most of it for the copy of its stack. */
 SEC("iter.s/task")
@@ -334,17 +478,17 @@ int read_stands(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct stand_room *r;
-	__u32 zero = 0, tgid, bytes;
+	__u32 tgid, bytes;
 
 	if (!task)
+		return 0;
+	r = room_of(ctx->meta);
+	if (!r)
 		return 0;
 	tgid = task->tgid;
 	if (stand_selects && !bpf_map_lookup_elem(&stand_tgids, &tgid))
 		return 0;
 	if ((stand_tid && (__u32)task->pid != stand_tid) || sleeps_long(task))
-		return 0;
-	r = bpf_map_lookup_elem(&stand_rooms, &zero);
-	if (!r)
 		return 0;
 	if (stand_look.pass) {
 		if (!look_at(r, task))

@@ -13,7 +13,9 @@ import row_images
 import row_itself
 import row_managed
 import row_mapcost
+import row_notice
 import row_perfmap
+import row_recover
 import row_requests
 import row_sample
 import row_service
@@ -47,6 +49,8 @@ ROWS = {
     'top': (row_top.measure, '`hotrun top` at 1 s with 500 processes'),
     'watch': (row_watch.measure, 'the resident recorder, idle and beside a busy service'),
     'spinners': (row_spinners.measure, '64 spinners on 2 CPUs: losses, progress, Ctrl-C'),
+    'notice': (row_notice.measure, 'whether a busy service notices a look at where its threads stand'),
+    'recover': (row_recover.measure, 'what stands among 1,000 processes: seconds, and whether it is those'),
     'snapshot': (row_snapshot.measure, 'seconds to an answer under 80 and 400 spinners, and without memory'),
 }
 

@@ -44,6 +44,10 @@ def start_hotrun():
     return kit.hotrun_record(kit.path('switch.hotrun'), cpu=kit.TOOL_CPU)
 
 
+def start_wakers():
+    return kit.hotrun_record(kit.path('wakers.hotrun'), cpu=kit.TOOL_CPU, options=['--wakers'])
+
+
 def attached(child, at_least):
     """Until the tool's BPF programs are loaded: a peer that does not run would look cheap."""
     end = time.monotonic() + 20
@@ -80,7 +84,8 @@ def measure(results):
     kit.need('perf', 'linux-perf')
     kit.need('taskset', 'util-linux')
     kit.need('bpftrace', 'bpftrace')
-    tools = [('none', start_nothing), ('hotrun', start_hotrun), ('empty', kit.empty_program),
+    tools = [('none', start_nothing), ('hotrun', start_hotrun),
+             ('hotrun --wakers', start_wakers), ('empty', kit.empty_program),
              ('bpftrace', start_bpftrace), ('perf sched', start_perf_sched)]
     if os.access('/usr/sbin/runqlat', os.X_OK):
         tools.append(('runqlat', start_runqlat))
@@ -107,6 +112,10 @@ def measure(results):
     beyond = [h - e for h, e in zip(added['hotrun'], added['empty'])]
     results.add('switch', 'hotrun - an empty program', kit.median(beyond), 'us/op',
                 kit.spread(beyond), at_most=0.15)
+    # An operation is two wakeups.
+    wakers = [(w - h) / 2 for w, h in zip(added['hotrun --wakers'], added['hotrun'])]
+    results.add('switch', 'of each wakeup, with --wakers', kit.median(wakers), 'us',
+                kit.spread(wakers), at_most=0.1)
     for peer, budget in (('runqlat', 0.25), ('bpftrace', 0.5)):
         if peer not in added:
             continue

@@ -100,6 +100,14 @@ static void take_program(void *ctx, const struct event_exec *exec)
 	d->execs[d->execs_cnt++] = *exec;
 }
 
+static void take_waker(void *ctx, const struct event_waker *waker)
+{
+	struct drive *d = ctx;
+
+	cr_assert_eq(GROW(d->wakers, d->wakers_cnt, d->wakers_cap), 0);
+	d->wakers[d->wakers_cnt++] = *waker;
+}
+
 static struct drive_record *add_record(struct drive *d, struct drive_record record,
 				       const char *text, size_t len)
 {
@@ -154,6 +162,7 @@ void drive_drain(struct drive *d)
 		.sample = take_sample,
 		.stack = take_stack,
 		.task = take_task,
+		.waker = take_waker,
 		.exec = take_program,
 	};
 
@@ -241,6 +250,7 @@ void drive_close(struct drive *d)
 	free(d->waiting);
 	free(d->stacks);
 	free(d->tasks);
+	free(d->wakers);
 	free(d->execs);
 	free(d->records);
 }

@@ -44,6 +44,8 @@ struct drive {
 	size_t stacks_cnt, stacks_cap;
 	struct event_task *tasks; /* in the order they came: the newest of a thread is its last */
 	size_t tasks_cnt, tasks_cap;
+	struct event_waker *wakers;
+	size_t wakers_cnt, wakers_cap;
 	struct event_exec *execs;
 	size_t execs_cnt, execs_cap;
 	struct drive_record *records;
@@ -73,6 +75,12 @@ void drive_read_moved(struct drive *d);
 /* Time that the session has given to nobody so far: switches that the kernel did not show (some
  * kernels hide those of pid 1, and what runs next suffers). Fails where it is more than a tenth. */
 uint64_t drive_unaccounted(const struct drive *d);
+/*
+ * A pass over stands as of session_open_stands(), read in this process: its targets make nobody
+ * hang. take gets each record. Returns what that function does, 0 when all is read.
+ */
+int drive_read_stands(struct drive *d, const struct stand_look *look, const uint32_t *tgids,
+		      size_t cnt, stands_take_fn take, void *ctx);
 /* Drains, checks that nothing broke (malformed records, backward clocks, no memory), frees. */
 void drive_close(struct drive *d);
 

@@ -20,7 +20,9 @@
 #include "export/folded.h"
 #include "export/json.h"
 #include "export/ndjson.h"
+#include "export/otlp.h"
 #include "export/perf_script.h"
+#include "export/perfetto.h"
 #include "export/pprof.h"
 #include "export/speedscope.h"
 #include "export/svg.h"
@@ -28,6 +30,8 @@
 #include "output/report.h"
 #include "output/requests_table.h"
 #include "output/runq.h"
+#include "otlp.pb-c.h"
+#include "perfetto.pb-c.h"
 #include "pprof.pb-c.h"
 
 static void must(bool condition)
@@ -202,7 +206,8 @@ static void check_svg(const char *text, size_t len)
 	}
 	for (const char *and = text; (and = strchr(and, '&')); and++)
 		must(!strncmp(and, "&lt;", 4) || !strncmp(and, "&gt;", 4) ||
-		     !strncmp(and, "&amp;", 5) || !strncmp(and, "&quot;", 6));
+		     !strncmp(and, "&amp;", 5) || !strncmp(and, "&quot;", 6) ||
+		     !strncmp(and, "&#39;", 5));
 	must(!strcmp(text + len - 7, "</svg>\n"));
 }
 
@@ -262,6 +267,37 @@ static void check_pprof(const char *bytes, size_t len)
 	inflateEnd(&z);
 }
 
+static void check_otlp(const char *bytes, size_t len)
+{
+	Otlp__ProfilesData *data = otlp__profiles_data__unpack(NULL, len, (const uint8_t *)bytes);
+
+	must(data && data->dictionary && data->n_resource_profiles);
+	for (size_t i = 0; i < data->dictionary->n_string_table; i++)
+		check_text(data->dictionary->string_table[i],
+			   strlen(data->dictionary->string_table[i]));
+	otlp__profiles_data__free_unpacked(data, NULL);
+}
+
+static void check_perfetto(const char *bytes, size_t len)
+{
+	Perfetto__Trace *trace = perfetto__trace__unpack(NULL, len, (const uint8_t *)bytes);
+	size_t samples = 0;
+
+	must(trace);
+	for (size_t i = 0; i < trace->n_packet; i++) {
+		const Perfetto__TrackDescriptor *track = trace->packet[i]->track_descriptor;
+
+		samples += trace->packet[i]->perf_sample != NULL;
+		if (track && track->process)
+			check_text(track->process->process_name,
+				   strlen(track->process->process_name));
+		if (track && track->thread)
+			check_text(track->thread->thread_name, strlen(track->thread->thread_name));
+	}
+	must(samples);
+	perfetto__trace__free_unpacked(trace, NULL);
+}
+
 /* Sample lines: a name, labels, a number; a quote of a label is escaped. */
 static void check_metrics(const struct metrics_names *names)
 {
@@ -297,6 +333,8 @@ enum format {
 	NDJSON,
 	CSV,
 	SVG,
+	OTLP,
+	PERFETTO,
 	FORMATS
 };
 
@@ -323,6 +361,10 @@ static int write_one(FILE *out, struct model *m, enum format format)
 		return csv_write(out, m, &(struct export_options){.table = "samples"});
 	case SVG:
 		return svg_write(out, m, &(struct export_options){0});
+	case OTLP:
+		return otlp_write(out, m, &(struct export_options){0});
+	case PERFETTO:
+		return perfetto_write(out, m, &(struct export_options){0});
 	case PERF_SCRIPT:
 		return perf_script_write(out, m, &(struct export_options){0});
 	case FLAME_DATA:
@@ -341,9 +383,14 @@ static void check(struct model *m, enum format format)
 	FILE *out = open_memstream(&text, &len);
 
 	must(out && !write_one(out, m, format) && !fclose(out));
-	must(len && (format == PPROF || strlen(text) == len));
+	must(len &&
+	     (format == PPROF || format == OTLP || format == PERFETTO || strlen(text) == len));
 	if (format == PPROF)
 		check_pprof(text, len);
+	else if (format == OTLP)
+		check_otlp(text, len);
+	else if (format == PERFETTO)
+		check_perfetto(text, len);
 	else if (format == PERF_SCRIPT)
 		check_perf_script(text, len);
 	else if (format == NDJSON)

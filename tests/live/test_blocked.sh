@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Blocked time with stacks: of a thread that waits in known shares, of one long sleep among very many brief ones, and
-# what the scheduler's own accounts say of both.
+# what the scheduler's own accounts say of both; and who ended these waits.
 # beside others, 20 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
@@ -14,7 +14,7 @@ until_true 20 grep -qs ready "$T/$crowd.out" || fail "the crowd does not start"
 
 # Tables and names of who waits come within the first second.
 before=$(tail -n 2 "$T/$shares.out" | head -1)
-"$HOTRUN" record -q -d 12 -o "$T/b.hotrun" 2>"$T/err"
+"$HOTRUN" record -q --wakers -d 12 -o "$T/b.hotrun" 2>"$T/err"
 is "it records" $? 0
 after=$(tail -n 2 "$T/$shares.out" | head -1)
 # true N: the share of its Nth wait, as the program itself saw it
@@ -70,6 +70,31 @@ within "nearly all of that is brief" "$(seen "$crowd" briefly)" 0.9 1
 within "one that lasts is found among them" "$(seen "$crowd" long 4)" 0.4 8
 within "not each of them is looked at" "$(seen "$crowd" rows)" 1100 6000
 is "where every thread stands in the end" "$(seen "$crowd" now)" "$(seen "$crowd" now 4)"
+
+# Who ended the three waits: the other process, by its thread that holds the mutex, the clock, and the other process again.
+"$HOTRUN" report --blocked --format json -p "$shares" "$T/b.hotrun" >"$T/blocked.json"
+python3 - "$T/blocked.json" >"$T/woken" <<'P'
+import collections, json, sys
+by = collections.defaultdict(collections.Counter)
+for group in json.load(open(sys.argv[1]))['processes'][0]['groups']:
+    names = {frame['name'] for frame in group['frames']}
+    for what in ('lock', 'timer', 'answer'):
+        if f'wait_for_{what}' in names:
+            for w in group['wakers']:
+                by[what][w['process'] or '-', w['method'] or '-', w['kind']] += w['blocked_ns']
+for what, wakers in by.items():
+    who, ns = wakers.most_common(1)[0]
+    print(what, *who, ns / sum(wakers.values()))
+P
+woken() {
+	awk -v w="$1" -v f="$2" '$1 == w { print $f }' "$T/woken"
+}
+is "the mutex was unlocked by who held it" "$(woken lock 2) $(woken lock 3)" "wait_other hold"
+is "nobody is named for a timer" "$(woken timer 2) $(woken timer 3) $(woken timer 4)" "- - timer"
+is "the answer was sent by who gives it" "$(woken answer 2) $(woken answer 3)" "wait_other main"
+for what in lock timer answer; do
+	within "nobody else ended a $what" "$(woken $what 5)" 0.7 1
+done
 
 "$HOTRUN" record -q -d 1 --no-blocked -o "$T/without.hotrun" 2>"$T/err"
 is "without it a capture says so" "$(sqlite3 "$T/without.hotrun" 'SELECT off & 512, (SELECT count(*) FROM stand) FROM host')" "512|0"

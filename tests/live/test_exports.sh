@@ -8,7 +8,8 @@
 need_tool go golang-go
 need_tool node nodejs
 need_tool chromium chromium
-npm=$BUILD/npm/node_modules
+need_tool dotnet "none: a .NET 10 SDK"
+npm=$BUILD/readers/node_modules
 [ -d "$npm/speedscope" ] || skip "needs speedscope of npm (make deps-test)"
 capture=${1:-$BUILD/live/aspnet.hotrun}
 if [ ! -e "$capture" ]; then
@@ -112,6 +113,13 @@ is "perf-script: CPU time, ns" \
 	"$(awk '/ cpu-clock: $/ { n += $(NF - 1) } END { printf "%.0f", n }' "$T/perf-script")" "$cpu_ns"
 speedscope_reads "$T/perf-script"
 is "speedscope reads perf-script: threads" "$profiles" "$threads"
+cp "$T/perf-script" "$T/perf.data.txt"
+read -r read_samples read_threads read_depth < <(dotnet "$BUILD/readers/perf_script/PerfScriptReader.dll" "$T/perf.data.txt")
+# What a sample weighs there is the time to the next one of its CPU, which the last one does not have.
+set -- $(sql "$capture" 'SELECT count(*), count(DISTINCT cpu) FROM sample')
+is "PerfView's parser reads perf-script: samples" "$read_samples" $(($1 - $2))
+within "threads" "$read_threads" $((threads - $2)) "$threads"
+within "frames of the deepest stack" "$read_depth" 5 4200
 export_as part --format perf-script --from 1 --to 2 -p "$process" --just-my-code
 is "perf-script: a part in time of one process" \
 	"$(awk '/ cpu-clock: $/ { n += $(NF - 1) } END { printf "%.0f", n }' "$T/part")" "$((part * tick))"
@@ -174,3 +182,37 @@ check "svg: well-formed" python3 -c 'import sys, xml.dom.minidom; xml.dom.minido
 says "svg: all samples" "$T/picture.svg" ">$(sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta' <<<"$samples") samples</text>"
 chrome --dump-dom "file://$T/picture.svg" >"$T/dom"
 is "svg: as many boxes in Chromium" "$(grep -c '<g><title>' "$T/dom")" "$(grep -c '<g><title>' "$T/picture.svg")"
+
+# --- perfetto, otlp ---
+need_tool protoc protobuf-compiler
+# decoded NAME MESSAGE: into $T/NAME.txt, as the schema has it; fields that it has not stand there by number
+decoded() { protoc --proto_path=user/export/schema --decode "$2" "${2%%.*}.proto" <"$T/$1" >"$T/$1.txt" 2>"$T/err"; }
+export_as perfetto --format perfetto
+check "perfetto: protoc reads it" decoded perfetto perfetto.Trace
+is "perfetto: samples, each a tick" "$(grep -c '^  perf_sample {' "$T/perfetto.txt")" "$samples"
+is "perfetto: slices, begun and ended" "$(grep -c TYPE_SLICE_BEGIN "$T/perfetto.txt")" \
+	"$(grep -c TYPE_SLICE_END "$T/perfetto.txt")"
+is "perfetto: slices, and events of the tables" "$(grep -c TYPE_SLICE_BEGIN "$T/perfetto.txt")" \
+	"$(jq '.events | length' "$T/tables")"
+is "perfetto: nothing that the schema has not" "$(grep -cE '^ *[0-9]+:' "$T/perfetto.txt")" 0
+export_as part --format perfetto --from 1 --to 2 -p "$process" --just-my-code
+decoded part perfetto.Trace
+is "perfetto: a part in time of one process" "$(grep -c '^  perf_sample {' "$T/part.txt")" "$part"
+"$HOTRUN" export --format perfetto --weight waiters "$capture" >"$T/out" 2>"$T/err"
+is "perfetto has one weight: exit code" $? 2
+says "and why" "$T/err" "its tools count samples, each as one"
+export_as otlp --format otlp
+check "otlp: protoc reads it" decoded otlp otlp.ProfilesData
+# otlp_sums: of the first, second and third profile of all resources
+otlp_sums() {
+	awk '/^resource_profiles/ { i = 0 } /^    profiles {/ { i++ } /^ +values:/ { n[i] += $2 }
+		END { printf "%.0f %.0f %.0f", n[1], n[2], n[3] }' "$T/$1.txt"
+}
+set -- $(otlp_sums otlp)
+is "otlp: CPU time, ns" "$1" "$cpu_ns"
+is "otlp: waiting, ns" "$2" "$((waiters * tick))"
+[ -z "$blocked" ] || is "otlp: blocked, ns" "$3" "$(($(counts "$T/folded.blocked") * 1000000))"
+is "otlp: nothing that the schema has not" "$(grep -cE '^ *[0-9]+:' "$T/otlp.txt")" 0
+export_as part --format otlp --from 1 --to 2 -p "$process" --just-my-code
+decoded part otlp.ProfilesData
+is "otlp: a part in time of one process" "$(otlp_sums part | cut -d' ' -f1)" $((part * tick))

@@ -49,6 +49,12 @@ tests/support/page_block.py "$T/flame.html" >"$T/flame.json"
 check "nor in the page, and no markup of a target" facts clean html "$T/flame.html"
 check "its data can be read" grep -q '"format": "hotrun-flame"' "$T/flame.json"
 check "folded lines are stacks and counts" facts folded "$T/folded"
+for format in csv firefox json ndjson otlp perf-script perfetto pprof speedscope svg; do
+	"$HOTRUN" export --format $format "$capture" -o "$T/export.$format" 2>>"$T/err" || fail "export --format $format"
+done
+# Its frames begin with a tab.
+sed -i "s/^\t/ /" "$T/export.perf-script"
+check "no byte that a terminal obeys in other formats" facts clean text "$T"/export.{csv,firefox,json,ndjson,perf-script,speedscope,svg}
 check "with process ids, too" facts folded "$T/folded.pid"
 is "as many counts as samples" "$(awk '{ n += $NF } END { print n }' "$T/folded")" "$(sql "$capture" 'SELECT count(*) FROM sample')"
 # Harmless, but still to be recognized.

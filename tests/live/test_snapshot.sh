@@ -21,6 +21,9 @@ crowd=$started
 until_true 20 grep -qs ready "$T/$crowd.out" || fail "the .NET load does not start"
 until_true 10 grep -qs armed: "$T/$armed.out" || fail "it is not armed: $(cat "$T/$armed.out")"
 within "memory of one that is armed is locked, kB" "$(awk '/^VmLck/ { print $2 }' "/proc/$armed/status")" 10000 400000
+nursery=$(pgrep -P "$armed" | head -1)
+is "and that of its helpers, but for none" "$(for helper in $nursery $(pgrep -P "$nursery"); do
+	awk '/^VmLck/ { print ($2 > 0) }' "/proc/$helper/status"; done 2>/dev/null | sort -u)" 1
 start nice -n 15 "$LOADS/spinners" 48 90
 spinners=$started
 sleep 0.5
@@ -59,7 +62,7 @@ set -- $(took nice -n 15 "$HOTRUN" snapshot --fresh)
 is "a snapshot ends well" "$3" 0
 within "its first line, ms" "$1" 1 3000
 is "nothing happens to who sleeps" "$(switches "$sleeper")" "$before"
-head -8 "$T/out" >"$T/first"
+awk '!NF { exit } { print }' "$T/out" >"$T/first"
 says "the first lines name the C program's method" "$T/first" "spinners: spin"
 says "and who takes the CPUs" "$T/first" "spinners $spinners"
 is "an empty line ends them" "$(awk '!NF { print NR; exit }' "$T/out" | awk '{ print $1 <= 11 }')" 1

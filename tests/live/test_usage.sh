@@ -26,7 +26,7 @@ says "on stdout" "$T/out" "usage: hotrun"
 code "--version" 0 "$HOTRUN" --version
 code "an unknown command" 2 "$HOTRUN" recrod
 says "names it" "$T/err" "recrod"
-for command in record report export flame runq top requests threads snapshot doctor recover perfmap trigger captures history seccomp; do
+for command in record report export flame diff query runq top requests threads snapshot doctor recover perfmap trigger captures history seccomp; do
 	code "$command --help" 0 "$HOTRUN" $command --help
 	says "$command --help is on stdout" "$T/out" "usage: hotrun $command"
 	code "$command: unknown option" 2 "$HOTRUN" $command --no-such-option

@@ -86,15 +86,6 @@ within "weighted by those that waited, the load is most of it, per cent" \
 check "a page of the worst" "$HOTRUN" flame --worst 2s -o "$T/worst.html" "$capture"
 check "it is a page" grep -q '<html' "$T/worst.html"
 
-# --- a span chosen in a page has the samples of the same window ---
-"$HOTRUN" flame -o "$T/page.html" "$capture" 2>"$T/err" || fail "flame: $(cat "$T/err")"
-for span in "0 3" "2.5 2.6" "$from $to"; do
-	set -- $span
-	"$HOTRUN" export --from "$1" --to "$2" "$capture" >"$T/folded" 2>"$T/err" || fail "export $span: $(cat "$T/err")"
-	is "the page's samples from $1 to $2" "$(tests/support/page_block.py "$T/page.html" sum "$1" "$2")" \
-		"$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")"
-done
-
 # --- one span and another ---
 before="$capture@0..$(seconds "$began" -1.2)" with="$capture@$from..$to"
 "$HOTRUN" diff "$with" "$with" >"$T/diff" 2>"$T/err"
@@ -124,6 +115,34 @@ for wrong in "2:FROM..TO:$capture@soon..later" "2:is not before:$capture@5..3" "
 	"$HOTRUN" diff $words "$capture" >"$T/out" 2>"$T/err"
 	is "diff $words: exit code" $? "$code"
 	says "diff $words: says why" "$T/err" "$text"
+done
+
+# --- questions ---
+# asks QUESTION OPTION...: the first value of the answer
+asks() { "$HOTRUN" query --format csv "${@:2}" "$1" | sed -n 2p | tr -d '"'; }
+ours="SELECT sum(samples) FROM stacks WHERE process = 'windowload'"
+is "SQL counts all its samples" "$(asks "$ours" "$capture")" "$truth"
+is "and those of a span" "$(asks "$ours" --to "$(seconds "$began" -1.2)" "$capture")" ""
+is "stacks for flame graphs" "$("$HOTRUN" query --folded "$capture" "SELECT stack, samples FROM stacks WHERE process = 'windowload'" |
+	awk '{ n += $NF } END { print n }')" "$truth"
+mkdir "$T/folder"
+cp "$capture" "$T/folder/a.hotrun"
+cp "$capture" "$T/folder/b.hotrun"
+head -c 5000 "$capture" >"$T/folder/cut.hotrun"
+is "a folder is one database" "$(asks "SELECT count(DISTINCT capture) || ' ' || sum(samples) FROM host" "$T/folder" 2>"$T/err")" \
+	"2 $((2 * $(asks "SELECT samples FROM host" "$capture")))"
+says "and says what it left out" "$T/err" "1 of 3 captures could not be read"
+"$HOTRUN" query "$capture" "DELETE FROM host" >"$T/out" 2>"$T/err"
+is "it only reads: exit code" $? 2
+says "it only reads" "$T/err" "it may read, and nothing else"
+
+# --- a span chosen in a page has the samples of the same window ---
+"$HOTRUN" flame -o "$T/page.html" "$capture" 2>"$T/err" || fail "flame: $(cat "$T/err")"
+for span in "0 3" "2.5 2.6" "$from $to"; do
+	set -- $span
+	"$HOTRUN" export --from "$1" --to "$2" "$capture" >"$T/folded" 2>"$T/err" || fail "export $span: $(cat "$T/err")"
+	is "the page's samples from $1 to $2" "$(tests/support/page_block.py "$T/page.html" sum "$1" "$2")" \
+		"$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")"
 done
 
 # --- what cannot be ---

@@ -258,6 +258,15 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 				    .state = 'S',
 				    .sampled = true,
 				    .now = true};
+	struct model_waker waker = {.at = {.time_ns = slice.start_ns + SECOND / 3,
+					   .kernel_stack = 0x1111,
+					   .user_stack = 0xfedcba9876543210ull,
+					   .kind = SAMPLE_ON_CPU},
+				    .blocked_ns = 1ull << 34,
+				    .wait_kernel = 0x2222,
+				    .wait_user = 0x3333,
+				    .woken = 1,
+				    .idle = true};
 	struct model_cpu cpu = {.cpu = 1,
 				.elapsed_ns = SECOND,
 				.idle_ns = 1,
@@ -272,7 +281,7 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 
 	model_slice_add(m, &slice);
 	account.slice = delay.slice = pair.slice = throttle.slice = cpu.slice = service.slice =
-		response.slice = signal.slice = past.slice = stand.slice =
+		response.slice = signal.slice = past.slice = stand.slice = waker.slice =
 			(uint32_t)m->slices_cnt - 1;
 	model_sample_add(m, &sample);
 	sample.time_ns += 10;
@@ -295,6 +304,7 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	model_signal_add(m, &signal);
 	model_past_add(m, &past);
 	model_stand_add(m, &stand);
+	model_waker_add(m, &waker);
 	model_cpu_add(m, &cpu);
 	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
 	model_loss_add(m, LOSS_TICKS_MISSED, 1);

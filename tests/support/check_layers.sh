@@ -35,7 +35,7 @@ ALLOWED = {
     'bpf': set(),
 }
 SYSTEM_BANNED = {'bpf/libbpf.h': {'user/kernel'}, 'bpf/bpf.h': {'user/kernel'},
-                 'sqlite3.h': {'user/store'}, 'libelf.h': {'user/parse'}, 'gelf.h': {'user/parse'},
+                 'sqlite3.h': {'user/store', 'user/export'}, 'libelf.h': {'user/parse'}, 'gelf.h': {'user/parse'},
                  'lzma.h': {'user/parse'}, 'json-c/json.h': {'user/parse'},
                  'microhttpd.h': {'user/watch'}, 'protobuf-c/protobuf-c.h': {'user/export'}}
 bad = []

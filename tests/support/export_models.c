@@ -15,7 +15,7 @@
 #define SLICES 3
 
 const char *const export_model_names[EXPORT_MODELS] = {
-	"empty", "one sample", "shop", "hostile", "unknown harm", "deep",
+	"empty", "one sample", "shop", "hostile", "unknown harm", "older", "deep",
 };
 
 const uint64_t export_shop_totals[EXPORT_WEIGHTS] = {
@@ -190,6 +190,11 @@ struct model *export_model(enum export_model which)
 	case EXPORT_UNKNOWN:
 		m = few(5, WAITERS_UNKNOWN);
 		m->host.off = OFF_STANDS;
+		return m;
+	case EXPORT_OLDER:
+		m = few(5, WAITERS_UNKNOWN);
+		m->host.off = (1u << OFF_CNT) - 1;
+		m->accounts_cnt = m->cpus_cnt = m->slices_cnt = 0;
 		return m;
 	default:
 		return deep();

@@ -12,6 +12,7 @@ enum export_model {
 	EXPORT_SHOP,	/* a service in a pod, slow for a while, and nginx */
 	EXPORT_HOSTILE, /* names of all kinds are build_hostile_names[] */
 	EXPORT_UNKNOWN, /* nobody knows who waited, nor where threads stood */
+	EXPORT_OLDER,	/* of a version that knew samples alone */
 	EXPORT_DEEP,	/* a stack of as many frames as are kept */
 	EXPORT_MODELS
 };

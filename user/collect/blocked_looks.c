@@ -27,12 +27,20 @@
 /* One that was left has ended by then, unless it hangs. */
 #define LEFT_NS 100000000ull
 #define LEFT_US 2000
+/* Wakers that come while a look is under way. */
+#define EARLY_MOST 1024
 
 /* A thread that the look under way has found. */
 struct found {
 	struct model_stand stand;
 	uint32_t share;
 	bool same;
+};
+
+/* A wait that was over before what the look found was taken. */
+struct early_waker {
+	struct model_waker waker;
+	uint64_t switches;
 };
 
 struct blocked_looks {
@@ -58,6 +66,7 @@ struct blocked_looks {
 	uint32_t records, most, last_tgid;
 	bool hangs, hang_told;
 	struct stand_pieces pieces;
+	MODEL_TABLE(struct early_waker, early);
 };
 
 static uint64_t draw(struct blocked_looks *l)
@@ -97,6 +106,7 @@ void blocked_looks_free(struct blocked_looks *l)
 	stream_reader_free(l->reader);
 	blocked_book_clear(&l->book);
 	free(l->found);
+	free(l->early);
 	free(l);
 }
 
@@ -104,7 +114,7 @@ void blocked_looks_forget(struct blocked_looks *l, struct session *session)
 {
 	stream_reader_drop(l->reader);
 	l->since = l->pass + 1;
-	l->found_cnt = l->pieces.have = 0;
+	l->found_cnt = l->pieces.have = l->early_cnt = 0;
 	l->rooms = (struct blocked_looks_rooms){0};
 	blocked_book_forget(&l->book);
 	session_clear_look_shares(session);
@@ -143,6 +153,7 @@ static int begin(struct blocked_looks *l, struct session *s, const struct stand_
 	l->hangs = stream_reader_is_stuck(l->reader);
 	if (l->hangs)
 		return -EBUSY;
+	session_set_stand_reader(s, stream_reader_place(l->reader), stream_reader_stuck(l->reader));
 	fd = session_open_stands(s, look, tgids, tgid_cnt);
 	if (fd < 0)
 		return fd;
@@ -266,6 +277,16 @@ static void thin_out(struct blocked_looks *l)
 	blocked_book_set_shares(&l->book, m, set_share, l->rooms.session);
 }
 
+static void take_early(struct blocked_looks *l)
+{
+	struct model *m = l->rooms.model;
+
+	for (size_t i = 0; i < l->early_cnt; i++)
+		if (!blocked_book_wake(&l->book, m, &l->early[i].waker, l->early[i].switches))
+			model_loss_add(m, LOSS_WAKERS, 1);
+	l->early_cnt = 0;
+}
+
 /* Of the one that is under way. True: it has ended. */
 static bool go_on(struct blocked_looks *l, int timeout_ms)
 {
@@ -286,6 +307,7 @@ static bool go_on(struct blocked_looks *l, int timeout_ms)
 	for (size_t i = 0; i < l->found_cnt; i++)
 		blocked_book_take(&l->book, m, &l->found[i].stand, l->found[i].share,
 				  l->found[i].same);
+	take_early(l);
 	blocked_book_end_look(&l->book);
 	blocked_book_end_again(&l->book, m, set_share, l->rooms.session);
 	if (l->records > blocked_book_surprise)
@@ -320,6 +342,54 @@ bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_room
 	if (!begin(l, rooms->session, &look, tgids, tgid_cnt))
 		l->pass++;
 	return false;
+}
+
+/* False: one of both is not known. */
+static bool take_waker(const struct blocked_looks_rooms *rooms, const struct event_waker *event,
+		       struct model_waker *ret_waker)
+{
+	struct model *m = rooms->model;
+	uint32_t woken = ingest_process(rooms->ingest, event->tgid, event->process_start_ns), by;
+	struct model_waker w = {
+		.at = {.time_ns = event->time_ns,
+		       .kernel_stack = event->kernel_stack,
+		       .user_stack = event->user_stack,
+		       .cpu = (uint16_t)event->header.cpu,
+		       .kind = SAMPLE_ON_CPU},
+		.idle = event->flags & WAKER_IDLE,
+	};
+
+	if (woken == MODEL_NONE)
+		return false;
+	w.woken = model_thread_get(m, woken, event->tid, event->thread_start_ns);
+	w.at.thread = w.woken;
+	if (!w.idle) {
+		by = ingest_process(rooms->ingest, event->by_tgid, event->by_process_start_ns);
+		if (by == MODEL_NONE)
+			return false;
+		w.at.thread = model_thread_get(m, by, event->by_tid, event->by_thread_start_ns);
+	}
+	*ret_waker = w;
+	return w.woken != MODEL_NONE && w.at.thread != MODEL_NONE;
+}
+
+void blocked_looks_wake(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
+			const struct event_waker *event)
+{
+	struct early_waker early = {.switches = event->switches};
+
+	if (!take_waker(rooms, event, &early.waker))
+		goto lost;
+	if (blocked_book_wake(&l->book, rooms->model, &early.waker, early.switches))
+		return;
+	/* The look that found it may be under way. */
+	if (stream_reader_is_busy(l->reader) && l->early_cnt < EARLY_MOST &&
+	    !GROW(l->early, l->early_cnt, l->early_cap)) {
+		l->early[l->early_cnt++] = early;
+		return;
+	}
+lost:
+	model_loss_add(rooms->model, LOSS_WAKERS, 1);
 }
 
 void blocked_looks_end_slice(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,

@@ -56,6 +56,10 @@ uint64_t blocked_looks_due_ns(const struct blocked_looks *l);
  * is under way. Returns whether one has ended. */
 bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
 			const uint32_t *tgids, size_t tgid_cnt);
+/* Who ended a wait: a row of the model's wakers where a look has found that wait, else counted as
+ * LOSS_WAKERS. To be drained before blocked_looks_work(), which may find its thread in the next. */
+void blocked_looks_wake(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
+			const struct event_waker *event);
 /* Nothing came of the last one, and another is not begun until its reader is gone. Says so once:
  * true, with the process that was looked at last in *ret_tgid (0 = none). */
 bool blocked_looks_hang(struct blocked_looks *l, uint32_t *ret_tgid);

@@ -139,6 +139,7 @@ struct collector {
 	uint64_t followed_ns;  /* last look at the CPUs */
 	uint64_t samples;
 	size_t threads_at_start, bytes_at_start;
+	uint64_t wakers_lost;
 	uint64_t recursion_misses, names_timeouts;
 	uint64_t pressure_ns;	    /* since boot */
 	size_t first_sample;	    /* of this slice; the model may hold earlier ones */
@@ -352,6 +353,26 @@ static int note_waiter(struct collector *c, uint32_t process)
 	return 0;
 }
 
+/* Who wakes others is named as they are, a few new ones a slice. */
+static void choose_wakers(struct collector *c)
+{
+	const struct model *m = c->model;
+	unsigned int most = WAITERS_A_TIME;
+
+	for (size_t i = m->wakers_cnt; most && !c->stopped && i-- > 0;) {
+		uint32_t process = m->threads[m->wakers[i].at.thread].process;
+
+		if (m->wakers[i].slice + 1 != m->slices_cnt)
+			break;
+		if (is_looked_at(c, process) ||
+		    m->processes[process].flags & (PROCESS_KERNEL | PROCESS_SELF))
+			continue;
+		most--;
+		if (note_waiter(c, process))
+			break;
+	}
+}
+
 /* A few of those who wait and did not run are named from now on, where names and tables of others
  * leave the time; those first whose waits are brief, since something goes on there. */
 static void choose_waiters(struct collector *c)
@@ -380,21 +401,28 @@ static void choose_waiters(struct collector *c)
 
 /* Of the rows of this slice that say where threads stand; of all others, too: at the end, when
  * nothing else waits for names. */
+static void name_stand(struct collector *c, const struct model_sample *at, bool others)
+{
+	struct model_sample s = *at; /* naming may add to the model's tables */
+	uint32_t process = c->model->threads[s.thread].process;
+
+	if (!others && !is_looked_at(c, process))
+		return;
+	collector_name_process(c, process);
+	name_stack(c, s.kernel_stack, s.time_ns);
+	name_stack(c, s.user_stack, s.time_ns);
+	look_meanwhile(c);
+}
+
 static void name_stands(struct collector *c, bool others)
 {
 	struct model *m = c->model;
 
-	for (size_t i = m->stands_cnt; i-- > 0 && m->stands[i].slice + 1 == m->slices_cnt;) {
-		struct model_sample at = m->stands[i].at;
-		uint32_t process = m->threads[at.thread].process;
-
-		if (!others && !is_looked_at(c, process))
-			continue;
-		collector_name_process(c, process);
-		name_stack(c, at.kernel_stack, at.time_ns);
-		name_stack(c, at.user_stack, at.time_ns);
-		look_meanwhile(c);
-	}
+	for (size_t i = m->stands_cnt; i-- > 0 && m->stands[i].slice + 1 == m->slices_cnt;)
+		name_stand(c, &m->stands[i].at, others);
+	/* Of an interrupt the kernel's frames tell. */
+	for (size_t i = m->wakers_cnt; i-- > 0 && m->wakers[i].slice + 1 == m->slices_cnt;)
+		name_stand(c, &m->wakers[i].at, true);
 	names_read(c->names, m);
 }
 
@@ -421,8 +449,21 @@ static void end_looks(struct collector *c, uint64_t slice_ns)
 	blocked_looks_end_slice(c->looks, &rooms, slice_ns);
 	if (blocked_looks_hang(c->looks, &tgid))
 		log_warn("blocked time: the memory of a process, perhaps of pid %u, does not "
-			 "answer; nobody is looked at until it does",
+			 "answer; its stacks are left out until it does",
 			 tgid);
+}
+
+static void note_walk(struct collector *c, const struct model_sample *at)
+{
+	const struct model *m = c->model;
+	uint32_t row = at->user_stack ? model_stack_find(m, at->user_stack) : MODEL_NONE;
+	uint32_t process = m->threads[at->thread].process;
+
+	if (row == MODEL_NONE || !is_looked_at(c, process) ||
+	    (m->stacks[row].end == STACK_END_ROOT && !(m->stacks[row].flags & STACK_UNSURE)))
+		return;
+	want_code(c, process, &m->stacks[row], at->time_ns);
+	unwind_feed_note(c->feed, m, c->names, process, at->time_ns, true);
 }
 
 /* What their stacks lack is wanted: of stacks that were read since the last time. */
@@ -431,18 +472,14 @@ static void note_looks(struct collector *c)
 	const struct model *m = c->model;
 
 	for (size_t i = m->stands_cnt; c->feed && i-- > 0;) {
-		const struct model_sample *at = &m->stands[i].at;
-		uint32_t row = at->user_stack ? model_stack_find(m, at->user_stack) : MODEL_NONE;
-		uint32_t process = m->threads[at->thread].process;
-
 		if (m->stands[i].slice + 1 != m->slices_cnt)
 			break;
-		if (row == MODEL_NONE || !is_looked_at(c, process) ||
-		    (m->stacks[row].end == STACK_END_ROOT &&
-		     !(m->stacks[row].flags & STACK_UNSURE)))
-			continue;
-		want_code(c, process, &m->stacks[row], at->time_ns);
-		unwind_feed_note(c->feed, m, c->names, process, at->time_ns, true);
+		note_walk(c, &m->stands[i].at);
+	}
+	for (size_t i = m->wakers_cnt; c->feed && i-- > 0;) {
+		if (m->wakers[i].slice + 1 != m->slices_cnt)
+			break;
+		note_walk(c, &m->wakers[i].at);
 	}
 }
 
@@ -463,6 +500,15 @@ static void take_stack(void *ctx, const struct event_stack *stack)
 
 	if (c->options.samples)
 		ingest_stack(c->ingest, stack);
+}
+
+static void take_waker(void *ctx, const struct event_waker *waker)
+{
+	struct collector *c = ctx;
+	struct blocked_looks_rooms rooms = rooms_of(c);
+
+	if (c->looks)
+		blocked_looks_wake(c->looks, &rooms, waker);
 }
 
 static void take_task(void *ctx, const struct event_task *task)
@@ -559,7 +605,8 @@ static void take_lost(void *ctx, uint64_t records)
 static void set_callbacks(struct collector *c)
 {
 	c->ops = (struct session_ops){
-		c, take_sample, take_stack, take_task, take_program, take_socket, take_refused,
+		c,	   take_sample,	 take_stack,  take_waker,
+		take_task, take_program, take_socket, take_refused,
 	};
 	c->sideband_ops = (struct sideband_ops){
 		c, take_fork, take_exit, take_comm, take_mapping, take_lost, passes};
@@ -778,6 +825,9 @@ static void read_losses(struct collector *c)
 	now = names_timeouts(c->names);
 	model_loss_add(c->model, LOSS_NAMES_TIMEOUT, now - c->names_timeouts);
 	c->names_timeouts = now;
+	now = session_wakers_lost(c->session);
+	model_loss_add(c->model, LOSS_WAKERS, now - c->wakers_lost);
+	c->wakers_lost = now;
 	follow_cpus(c);
 }
 
@@ -918,6 +968,7 @@ void collector_end_slice(struct collector *c)
 	end_looks(c, end_ns - c->slice_start_ns);
 	note_stacks(c);
 	choose_waiters(c);
+	choose_wakers(c);
 	note_looks(c);
 	name_samples(c, c->first_sample);
 	name_stands(c, false);
@@ -1139,12 +1190,15 @@ static void look_at_blocked(struct collector *c)
 	if (!c->looks || blocked_looks_due_ns(c->looks) > clock_now_ns())
 		return;
 	cnt = choose_looked(c, tgids);
+	if (c->options.wakers)
+		drain_until(c, clock_now_ns() - SIDEBAND_LAG_NS);
 	/* Of nobody is no choice. */
 	if (c->options.stacks.is_calm && !cnt)
 		tgids[cnt++] = (uint32_t)getpid();
 	if (blocked_looks_work(c->looks, &rooms, tgids, cnt) &&
 	    clock_now_ns() - c->start_ns < EARLY_NS) {
 		choose_waiters(c);
+		choose_wakers(c);
 		note_looks(c);
 		feed_tables(c);
 	}
@@ -1205,11 +1259,15 @@ void collector_requests_text(const struct collector *c, char *text, size_t bytes
 static void list_off(const struct collector *c, char *text, size_t bytes)
 {
 	const char *why = session_unwind_why(c->session);
+	const char *wakers = c->options.wakers && !c->options.blocked
+				     ? "without blocked time there are no waits"
+				     : session_wakers_why(c->session);
 
-	snprintf(text, bytes, "%s%s%s%s",
+	snprintf(text, bytes, "%s%s%s%s%s%s",
 		 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
 		 c->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "",
-		 why ? "; stacks break in code without frame pointers: " : "", why ?: "");
+		 why ? "; stacks break in code without frame pointers: " : "", why ?: "",
+		 wakers ? "; wakers off: " : "", wakers ?: "");
 }
 
 static void warn_of_capabilities(void)
@@ -1304,6 +1362,7 @@ static int open_session(struct collector *c, char *why, size_t why_bytes)
 		.cgroups = c->cgroups.folder != NULL,
 		.requests = c->options.requests,
 		.stands = c->options.stands || c->options.blocked,
+		.wakers = c->options.wakers && c->options.blocked,
 		.slow_ns = c->options.slow_ns,
 		.slow_ports = c->options.slow_ports,
 		.slow_port_cnt = c->options.slow_port_cnt,
@@ -1600,6 +1659,17 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 		wait_names_tables(c->feed, m, c->names, processes, cnt, end_ns);
 }
 
+/* Those that have ended leave their places to others as long as there is room. */
+static void look_for_monitors(struct collector *c)
+{
+	const struct model *m = c->model;
+
+	for (uint32_t i = 0; i < m->processes_cnt; i++)
+		if (m->processes[i].flags & PROCESS_DOTNET && !m->processes[i].exit_ns &&
+		    session_look_for_monitors(c->session, m->processes[i].tgid))
+			break;
+}
+
 /* One pass of the kernel over these processes, more than can be chosen: over all. */
 static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *processes, size_t cnt,
 			    struct stands *to)
@@ -1611,6 +1681,7 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 
 	if (!pass)
 		return -ENOMEM;
+	look_for_monitors(c);
 	stands_clear(to);
 	pass->taker.model = c->model;
 	pass->taker.ingest = c->ingest;

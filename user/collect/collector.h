@@ -58,6 +58,7 @@ struct collector_options {
 	bool requests; /* see requests, where this kernel can; without: OFF_REQUESTS */
 	bool stands;   /* collector_read_stands(), where this kernel can */
 	bool blocked;  /* blocked time with stacks (looks.h), in the full gear; else OFF_STANDS */
+	bool wakers;   /* and who ends the waits that it finds, where this kernel can */
 	uint64_t
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;

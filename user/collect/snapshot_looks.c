@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/compare.h"
 #include "base/grow.h"
+#include "base/host_facts.h"
 #include "base/rise.h"
 #include "collect/stand_stream.h"
 #include "collect/stand_take.h"
@@ -42,6 +43,7 @@
 #define VISITS_THREADS_MOST 3000u
 /* Processes whose names are looked up first, and at all. */
 #define NAMED_FIRST 12u
+#define TOLD_FIRST  3u /* without a name of these the first lines wait */
 #define NAMED_MOST  200u
 /* A thread that ran for less is not worth a visit. */
 #define VISIT_LEAST_NS 1000000ull
@@ -137,9 +139,12 @@ static int open_rooms(struct snapshot_looks *l)
 /* Before there is any BPF object: none is any helper's. */
 static int open_helpers(struct snapshot_looks *l)
 {
-	l->nursery = nursery_new(OPENER_CAPABILITIES);
+	l->nursery = nursery_new(OPENER_CAPABILITIES |
+				 (l->options.lock ? PRIVILEGE(HOST_CAP_IPC_LOCK) : 0));
 	if (!l->nursery)
 		return -ENOMEM;
+	if (l->options.lock)
+		nursery_lock_memory(l->nursery);
 	l->workers = names_workers(l->nursery, 0, &(struct names_file_limits){0});
 	l->stream = stand_stream_new(l->nursery, l->options.stop);
 	if (!l->workers || !l->stream)
@@ -527,7 +532,11 @@ static void take_visited(void *ctx, const struct event_stand *stand, const uint8
 static bool visit(struct snapshot_looks *l, size_t record, pid_t reader)
 {
 	struct record *r = l->records[record];
-	struct stands_ask ask = {.tgids = &r->event.tgid, .tgid_cnt = 1, .tid = r->event.tid};
+	struct stands_ask ask = {.tgids = &r->event.tgid,
+				 .tgid_cnt = 1,
+				 .tid = r->event.tid,
+				 .place = stand_stream_place(l->stream),
+				 .stuck = stand_stream_stuck(l->stream)};
 	struct visit v = {l, r, row_of(l, &r->event)};
 	_cleanup_close_ int fd = -1;
 	int err;
@@ -607,6 +616,8 @@ static int pass(struct snapshot_looks *l, size_t awake, uint64_t interval_ns)
 		.tgid_cnt = choose(l, awake, tgids),
 		/* It may be read a little later than the interval's end. */
 		.awake_ns = 2 * interval_ns,
+		.place = stand_stream_place(l->stream),
+		.stuck = stand_stream_stuck(l->stream),
 	};
 	uint64_t end_ns = clock_now_ns() + STANDS_NS;
 	_cleanup_close_ int fd = looker_open_stands(l->looker, &ask);
@@ -757,15 +768,59 @@ static void name_stands(struct snapshot_looks *l, uint64_t end_ns)
 	names_tail(l->names, l->model, l->tailed_ns);
 }
 
-int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns)
+/* Whether it is known of the leaf of that user stack what it is called, or why it has no name. */
+static bool is_told(const struct snapshot_looks *l, const struct model_sample *at)
 {
-	uint64_t now_ns = clock_now_ns();
+	const struct model *m = l->model;
+	uint32_t row = at->user_stack ? model_stack_find(m, at->user_stack) : MODEL_NONE;
+
+	return row != MODEL_NONE && m->stacks[row].frame_cnt &&
+	       model_location_find(m, m->threads[at->thread].process,
+				   model_stack_address(m, &m->stacks[row], 0),
+				   at->time_ns) != MODEL_NONE;
+}
+
+/* Of a process, whether any stack of its user code is told; also where it has none. */
+static bool process_is_told(const struct snapshot_looks *l, uint32_t process)
+{
+	const struct stands *stands = &l->snapshot.stands;
+	bool has = false;
+
+	for (size_t i = 0; i < stands->cnt; i++) {
+		const struct model_sample *at = &stands->rows[i].at;
+
+		if (l->model->threads[at->thread].process != process)
+			continue;
+		has |= at->user_stack != 0;
+		if (is_told(l, at))
+			return true;
+	}
+	return !has;
+}
+
+static bool first_are_told(const struct snapshot_looks *l)
+{
+	for (size_t i = 0; i < l->order_cnt && i < TOLD_FIRST; i++)
+		if (!process_is_told(l, l->order[i]))
+			return false;
+	return true;
+}
+
+int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns, uint64_t most_ns)
+{
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + ns;
 	int err = take_stands(l, false);
 
 	if (err)
 		return err;
 	read_facts(l, NAMED_FIRST, now_ns + ns / 2);
-	name_stands(l, now_ns + ns);
+	name_stands(l, end_ns);
+	while (!first_are_told(l) && !is_over(l, now_ns + most_ns)) {
+		wait_names_moment(l->names);
+		end_ns += ns / 4;
+		read_facts(l, TOLD_FIRST, end_ns);
+		name_stands(l, end_ns);
+	}
 	return 0;
 }
 

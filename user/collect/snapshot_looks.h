@@ -13,6 +13,7 @@
  *	snapshot_looks_free()
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct snapshot_looks_options {
 	struct urgent *urgent;		   /* borrowed */
 	const volatile sig_atomic_t *stop; /* borrowed: what is set ends every wait */
 	unsigned int names;		   /* enum names_from */
+	bool lock;			   /* memory of helpers is locked, as far as it may be */
 };
 
 /* Forks helpers and loads the programs: some 40 ms of CPU time. On failure a sentence is in why,
@@ -42,9 +44,11 @@ int snapshot_looks_begin(struct snapshot_looks *l);
 /* Another look, so long after the last one, and who stands where then. */
 int snapshot_looks_take(struct snapshot_looks *l, uint64_t interval_ns);
 
-/* Names what is at hand at once, of those who did most, for so long at the most: stacks are walked
- * along frame pointers, the kernel's are left out. */
-int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns);
+/* Names what is at hand at once, of those who did most, for so long at the most, but until most_ns
+ * where nothing is told yet of those who did most of all: on a host that reads its files for the
+ * first time that takes longer. Stacks are walked along frame pointers, the kernel's are left out.
+ */
+int snapshot_looks_name_first(struct snapshot_looks *l, uint64_t ns, uint64_t most_ns);
 /* All of them, with tables and the kernel's frames. What has no name by then has none. */
 int snapshot_looks_name_all(struct snapshot_looks *l, uint64_t ns);
 

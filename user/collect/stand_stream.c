@@ -15,6 +15,8 @@
 
 /* Between two looks at whether it is to stop. */
 #define WAIT_MOST_NS 50000000ull
+/* For the process to be there. */
+#define FIRST_NS 300000000ull
 
 struct stand_stream {
 	struct stream_reader *reader;
@@ -115,19 +117,36 @@ void stand_stream_free(struct stand_stream *s)
 	free(s);
 }
 
+/* The first one, of nothing. */
+static void finish_first(struct stand_stream *s)
+{
+	s->end_ns = clock_now_ns() + FIRST_NS;
+	if (stream_reader_is_busy(s->reader))
+		take_all(s);
+}
+
 int stand_stream_read(struct stand_stream *s, int fd, uint64_t end_ns, stands_take_fn take,
 		      void *ctx)
 {
-	int err = 0;
+	int err;
 
+	finish_first(s);
 	s->end_ns = end_ns;
 	s->take = take;
 	s->ctx = ctx;
-	/* The first one, of nothing. */
-	if (stream_reader_is_busy(s->reader))
-		err = take_all(s);
-	err = err ?: begin(s, fd);
+	err = begin(s, fd);
 	return err ?: take_all(s);
+}
+
+unsigned int stand_stream_place(struct stand_stream *s)
+{
+	finish_first(s);
+	return stream_reader_place(s->reader);
+}
+
+uint32_t stand_stream_stuck(const struct stand_stream *s)
+{
+	return stream_reader_stuck(s->reader);
 }
 
 pid_t stand_stream_pid(const struct stand_stream *s)

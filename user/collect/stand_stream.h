@@ -30,6 +30,10 @@ int stand_stream_read(struct stand_stream *s, int fd, uint64_t end_ns, stands_ta
 		      void *ctx);
 
 /* The process that reads; 0 = there is none, or it has not begun. */
+/* Who will read next, and those that hang: for struct stands_ask. What is under way of the first
+ * one, of nothing, is waited for. */
+unsigned int stand_stream_place(struct stand_stream *s);
+uint32_t stand_stream_stuck(const struct stand_stream *s);
 pid_t stand_stream_pid(const struct stand_stream *s);
 /* CPU time of such processes so far, ns. */
 uint64_t stand_stream_cpu_ns(const struct stand_stream *s);

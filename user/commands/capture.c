@@ -205,6 +205,15 @@ FILE *result_file(struct result *result)
 	return result->file;
 }
 
+void result_drop(struct result *result)
+{
+	if (result->file != stdout)
+		fclose(result->file);
+	if (result->temporary)
+		unlink(result->temporary);
+	result_free(result);
+}
+
 int result_close(struct result *result, int err)
 {
 	const char *path = result->path ? result->path : "output";

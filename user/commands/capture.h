@@ -39,4 +39,6 @@ struct result *result_open(const char *path);
 FILE *result_file(struct result *result);
 /* Takes the result. err: 0 or what the writer returned. Returns an enum exit_code. */
 int result_close(struct result *result, int err);
+/* Takes the result; there is none. */
+void result_drop(struct result *result);
 #endif

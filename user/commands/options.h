@@ -99,6 +99,12 @@ enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 #define OPTION_NO_BLOCKED(type, field)                                                      \
 	OPTION(0, "no-blocked", NULL, "do not look at where threads stand that do not run", \
 	       option_false, OPTION_IN(type, field))
+/* The same: collector_options.wakers. */
+#define OPTION_WAKERS(type, field)                                                         \
+	OPTION(0, "wakers", NULL,                                                          \
+	       "keep who ended the waits that were found, with its stack; a program sits " \
+	       "at all wakeups for it (0.05 us each)",                                     \
+	       option_true, OPTION_IN(type, field))
 /* Of commands that sample: a uint32_t. */
 #define OPTION_FREQUENCY(type, field)                                                     \
 	OPTION('F', "frequency", "HZ", "samples a second and CPU, 1..10000 (default 99)", \

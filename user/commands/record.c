@@ -96,6 +96,7 @@ static const struct command_option last_rows[] = {
 	OPTION_NODE_ROOT(struct record_options, recorder.collector.node_root),
 	OPTION_NO_REQUESTS(struct record_options, recorder.collector.requests),
 	OPTION_NO_BLOCKED(struct record_options, recorder.collector.blocked),
+	OPTION_WAKERS(struct record_options, recorder.collector.wakers),
 	OPTION('q', "quiet", NULL, "no summary at the end", option_true, IN(quiet)),
 	OPTION_VERBOSE,
 };
@@ -340,6 +341,7 @@ const struct command record_command = {
 	.examples = "  hotrun record -d 10\n"
 		    "  hotrun record -p 4711 -d 30 -o slow.hotrun\n"
 		    "  hotrun record --cgroup /kubepods.slice -d 60\n"
+		    "  hotrun record --wakers -d 30\n"
 		    "  hotrun record --slow 8080=200ms -d 60\n"
 		    "  hotrun record --service-signal Shop.Mail=/run/mail/failed-share -d 60\n"
 		    "  hotrun record -- dotnet build\n",

@@ -68,7 +68,7 @@ static int tell(int err)
 static int look(const struct arguments *a, struct urgent *urgent)
 {
 	const struct snapshot_looks_options options = {
-		.urgent = urgent, .stop = &stop_requested, .names = a->names};
+		.urgent = urgent, .stop = &stop_requested, .names = a->names, .lock = a->arm};
 	struct snapshot_taker taker = {.urgent = urgent, .armed = a->arm};
 	char why[1024] = "";
 	int rc;

@@ -9,9 +9,10 @@
 #include "model/frame_view.h"
 
 #define INTERVAL_NS 150000000ull
-/* For the names of the first lines; and of all. */
-#define FIRST_NS 500000000ull
-#define ALL_NS	 2500000000ull
+/* For the names of the first lines, the longer where there are none yet; and of all. */
+#define FIRST_NS      500000000ull
+#define FIRST_MOST_NS 1200000000ull
+#define ALL_NS	      2500000000ull
 
 typedef int (*write_fn)(FILE *out, const struct model *m, const struct snapshot *s,
 			const struct snapshot_view *v, const struct snapshot_options *options);
@@ -68,7 +69,7 @@ int snapshot_take(const struct snapshot_taker *taker, const struct snapshot_requ
 		t.cpu_ns = snapshot_looks_cpu_ns(taker->looks);
 	err = take(&t);
 	if (!err && !request->json) {
-		err = snapshot_looks_name_first(taker->looks, FIRST_NS);
+		err = snapshot_looks_name_first(taker->looks, FIRST_NS, FIRST_MOST_NS);
 		if (!err)
 			err = put(&t, snapshot_first_write);
 	}

@@ -13,6 +13,7 @@
 #include "commands/live.h"
 #include "commands/options.h"
 #include "commands/terminal.h"
+#include "commands/time_window.h"
 #include "model/frame_view.h"
 #include "model/stand.h"
 #include "output/threads.h"
@@ -25,6 +26,7 @@
 struct arguments {
 	struct threads_options threads;
 	struct collector_options collector;
+	struct time_window window;
 	const char *process;
 	bool json;
 };
@@ -50,7 +52,10 @@ static const struct command_option rows[] = {
 	OPTION_NAMES(struct arguments, collector.names),
 };
 
-static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
+static const struct option_group groups[] = {
+	{OPTION_ROWS(rows)},
+	OPTION_SHARED(time_window_options, struct arguments, window),
+};
 
 /* Whose threads are meant; *ret_rows NULL: those of all. Returns an enum exit_code. */
 static int find_processes(struct collector *c, const char *what, uint32_t **ret_rows,
@@ -140,39 +145,45 @@ static bool is_asked(const struct model *m, const struct model_stand *s, const v
 }
 
 /* Why a capture does not tell, or NULL. */
-static const char *what_is_missing(const struct model *m)
+static const char *what_is_missing(const struct model *m, bool window)
 {
 	if (model_off(m) & OFF_STANDS)
 		return model_off_text(OFF_STANDS);
 	if (stands_now_slice(m) != MODEL_NONE)
 		return NULL;
-	return "nobody looked at every thread as it ended";
+	return window ? "nobody looked at every thread in that time"
+		      : "nobody looked at every thread as it ended";
 }
 
-static int64_t end_of(const struct model *m)
+static bool is_window(const struct time_window *w)
 {
-	const struct model_slice *last = m->slices_cnt ? &m->slices[m->slices_cnt - 1] : NULL;
+	return w->from_text || w->to_text || w->worst_ns;
+}
+
+static int64_t end_of(const struct model_slice *slice)
+{
 	int64_t ns;
 
-	if (!last || __builtin_add_overflow((int64_t)last->end_ns, last->wall_offset_ns, &ns))
+	if (__builtin_add_overflow((int64_t)slice->end_ns, slice->wall_offset_ns, &ns))
 		return 0;
 	return ns / 1000000000;
 }
 
-/* Where threads stood at the end of a capture: an operand, as of the other commands. */
+/* Where threads stood at the end of a capture, or at the last look at all of them in a part of it:
+ * an operand, as of the other commands. */
 static int show_capture(int argc, char **argv, struct arguments *a)
 {
 	_cleanup_free_ uint32_t *processes = NULL;
-	struct time_window window = {0};
 	struct stands stands = {0};
 	struct model *m = NULL;
 	struct asked asked = {0};
 	const char *missing;
-	int rc = capture_argument(argc, argv, a->process, &window, &m, &processes, &asked.cnt);
+	int rc = capture_argument(argc, argv, a->process, &a->window, &m, &processes, &asked.cnt);
 
 	if (rc)
 		goto out;
-	missing = what_is_missing(m);
+	a->threads.window = is_window(&a->window);
+	missing = what_is_missing(m, a->threads.window);
 	if (missing) {
 		log_error("n/a: %s", missing);
 		rc = EXIT_FAILED;
@@ -183,7 +194,7 @@ static int show_capture(int argc, char **argv, struct arguments *a)
 	stands.rows = m->stands;
 	stands.cnt = m->stands_cnt;
 	a->threads.own = a->process != NULL;
-	a->threads.time = end_of(m);
+	a->threads.time = end_of(&m->slices[asked.slice]);
 	rc = exit_code(put(m, &stands, standing_new_of(m, &stands, is_asked, &asked), a));
 out:
 	model_free(m);
@@ -208,6 +219,10 @@ static int run(int argc, char **argv)
 		a.threads.width = terminal_columns(THREADS_MIN_WIDTH);
 	if (optind < argc)
 		return show_capture(argc, argv, &a);
+	if (is_window(&a.window)) {
+		log_error("--from, --to and --worst are of a capture: name it");
+		return command_usage("threads");
+	}
 	a.collector.facts = true;
 	rc = live_start(&live, &a.collector, 0, 0);
 	if (!rc && collector_stands_why(live.collector)) {
@@ -241,7 +256,8 @@ const struct command threads_command = {
 		    "  hotrun threads -p 5986 -v\n"
 		    "  hotrun threads --idle -n 200\n"
 		    "  hotrun threads -p Shop.Api --format json\n"
-		    "  hotrun threads slow.hotrun -p Shop.Api\n",
+		    "  hotrun threads slow.hotrun -p Shop.Api\n"
+		    "  hotrun threads slow.hotrun --to 10\n",
 	.notes = "A line: how many threads, what they are for, for how long they have been in "
 		 "their state (the\n"
 		 "shortest and the longest, where they differ), the application's method that "

@@ -220,6 +220,7 @@ static const struct command_option last_rows[] = {
 	       take_host_name, IN(watch.collector.host_name)),
 	OPTION_NO_REQUESTS(struct arguments, watch.collector.requests),
 	OPTION_NO_BLOCKED(struct arguments, watch.collector.blocked),
+	OPTION_WAKERS(struct arguments, watch.collector.wakers),
 	OPTION_VERBOSE,
 };
 

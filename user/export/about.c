@@ -27,14 +27,9 @@ void about_of(struct export_about *ret_about, const struct model *m)
 unsigned int about_known(const struct model *m, const struct export_options *options,
 			 bool ret_known[static EXPORT_WEIGHTS])
 {
-	struct harm sum = {0}, one;
+	struct harm sum = harm_sum_of(m, options->wanted);
 	unsigned int wanted = 0;
 
-	for (size_t i = 0; i < (options->processes_cnt ? options->processes_cnt : 1); i++) {
-		one = harm_sum(m, options->processes_cnt ? options->processes[i] : MODEL_NONE);
-		sum.samples += one.samples;
-		sum.unknown += one.unknown;
-	}
 	ret_known[EXPORT_SAMPLES] = true;
 	ret_known[EXPORT_WAITERS] = !sum.samples || sum.unknown < sum.samples;
 	ret_known[EXPORT_BLOCKED] = !(model_off(m) & OFF_STANDS);
@@ -45,8 +40,7 @@ unsigned int about_known(const struct model *m, const struct export_options *opt
 
 const char *about_subject(const struct model *m, const struct export_options *options)
 {
-	return options->processes_cnt == 1 ? sampled_process(m, options->processes[0])
-					   : m->host.name;
+	return options->subject ? options->subject : m->host.name;
 }
 
 void about_role(char ret_role[static ROLE_LABEL_BYTES], const struct model *m, uint32_t thread)

@@ -21,7 +21,7 @@ void about_of(struct export_about *ret_about, const struct model *m);
 unsigned int about_known(const struct model *m, const struct export_options *options,
 			 bool ret_known[static EXPORT_WEIGHTS]);
 
-/* What the file is of: the one process that was asked for, else the host. Untrusted bytes. */
+/* What the file is of: the processes that were asked for, else the host. Untrusted bytes. */
 const char *about_subject(const struct model *m, const struct export_options *options);
 
 /* The role of a thread for people (judge/role.h). Untrusted bytes. */

@@ -8,7 +8,7 @@
 #include "export/tables.h"
 #include "output/json.h"
 
-static void put_text(FILE *out, const char *text)
+void csv_put_text(FILE *out, const char *text)
 {
 	const char *quote;
 
@@ -41,7 +41,7 @@ static void row(void *ctx, const struct export_table *table, const struct subjec
 			putc(',', ctx);
 		figure.id = NULL;
 		if (value.kind == VALUE_TEXT)
-			put_text(ctx, value.text);
+			csv_put_text(ctx, value.text);
 		else if (value.kind > VALUE_UNKNOWN)
 			json_figure(&j, &figure, s); /* numbers as there */
 	}

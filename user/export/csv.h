@@ -11,5 +11,7 @@
  */
 #include "export/options.h"
 
+/* One text, in quotes. */
+void csv_put_text(FILE *out, const char *text);
 int csv_write(FILE *out, struct model *m, const struct export_options *options);
 #endif

@@ -85,6 +85,10 @@ static void put_meta(struct firefox *w)
 	json_flag(j, "usesOnlyOneStackType", true);
 	json_flag(j, "sourceCodeIsNotOnSearchfox", true);
 	json_flag(j, "keepProfileThreadOrder", true);
+	/* The heaviest thread, behind the host. */
+	json_array(j, "initialSelectedThreads");
+	json_count(j, NULL, w->threads_cnt ? 1 : 0);
+	json_end(j);
 	json_object(j, "sampleUnits");
 	json_string(j, "time", "ms");
 	json_string(j, "eventDelay", "ms");
@@ -125,28 +129,44 @@ static int order_tracks(struct firefox *w)
 	return 0;
 }
 
-/* Whether a span is told on the track of that process; on that of the host (MODEL_NONE), of all
- * that have no track. */
-static bool is_told_on(const struct firefox *w, const struct timeline_span *span, uint32_t process)
+/* Whose first track a span is told on: its process's, or the host's (behind all processes), which
+ * has those of processes without a track, too. */
+static size_t teller_of(const struct firefox *w, const struct timeline_span *span)
 {
-	if (process != MODEL_NONE)
-		return span->process == process;
-	return span->process == MODEL_NONE || !w->totals[span->process];
+	return span->process == MODEL_NONE || !w->totals[span->process] ? w->m->processes_cnt
+									: span->process;
+}
+
+/* Spans by their teller, in their order: those of one begin at told[teller]. */
+static int order_spans(struct firefox *w)
+{
+	size_t cnt = w->m->processes_cnt + 2;
+
+	w->told = calloc(cnt + 1, sizeof(*w->told));
+	w->spans = calloc(w->t->spans_cnt + 1, sizeof(*w->spans));
+	if (!w->told || !w->spans)
+		return -ENOMEM;
+	/* Numbers two places on, then sums: what is put then moves a begin to its place. */
+	for (size_t i = 0; i < w->t->spans_cnt; i++)
+		w->told[teller_of(w, &w->t->spans[i]) + 2]++;
+	for (size_t i = 1; i <= cnt; i++)
+		w->told[i] += w->told[i - 1];
+	for (size_t i = 0; i < w->t->spans_cnt; i++)
+		w->spans[w->told[teller_of(w, &w->t->spans[i]) + 1]++] = &w->t->spans[i];
+	return 0;
 }
 
 enum marker_column { MARKER_NAME, MARKER_START, MARKER_END, MARKER_PHASE, MARKER_CATEGORY };
 
-static void put_marker_column(struct firefox *w, const char *key, uint32_t process, bool any,
+static void put_marker_column(struct firefox *w, const char *key, size_t first, size_t end,
 			      enum marker_column column)
 {
 	struct json *j = &w->json;
 
 	json_array(j, key);
-	for (size_t i = 0; any && i < w->t->spans_cnt; i++) {
-		const struct timeline_span *span = &w->t->spans[i];
+	for (size_t i = first; i < end; i++) {
+		const struct timeline_span *span = w->spans[i];
 
-		if (!is_told_on(w, span, process))
-			continue;
 		switch (column) {
 		case MARKER_NAME:
 			json_count(j, NULL, firefox_string(w, timeline_name(span)));
@@ -165,18 +185,15 @@ static void put_marker_column(struct firefox *w, const char *key, uint32_t proce
 	json_end(j);
 }
 
-static size_t put_marker_data(struct firefox *w, uint32_t process, bool any)
+static void put_marker_data(struct firefox *w, size_t first, size_t end)
 {
 	struct json *j = &w->json;
 	char text[TIMELINE_TEXT_BYTES];
-	size_t cnt = 0;
 
 	json_array(j, "data");
-	for (size_t i = 0; any && i < w->t->spans_cnt; i++) {
-		const struct timeline_span *span = &w->t->spans[i];
+	for (size_t i = first; i < end; i++) {
+		const struct timeline_span *span = w->spans[i];
 
-		if (!is_told_on(w, span, process))
-			continue;
 		timeline_text(text, span);
 		json_object(j, NULL);
 		json_string(j, "type", "hotrun");
@@ -187,23 +204,24 @@ static size_t put_marker_data(struct firefox *w, uint32_t process, bool any)
 		if (span->kind == TIMELINE_VERDICT)
 			json_string(j, "cause", verdict_figure_id(span->result.cause));
 		json_end(j);
-		cnt++;
 	}
 	json_end(j);
-	return cnt;
 }
 
-static void put_markers(struct firefox *w, uint32_t process, bool any)
+/* teller: whose spans; none on tracks that are not its first. */
+static void put_markers(struct firefox *w, size_t teller, bool any)
 {
+	size_t first = w->told[teller], end = any ? w->told[teller + 1] : first;
 	struct json *j = &w->json;
 
 	json_object(j, "markers");
-	json_count(j, "length", put_marker_data(w, process, any));
-	put_marker_column(w, "name", process, any, MARKER_NAME);
-	put_marker_column(w, "startTime", process, any, MARKER_START);
-	put_marker_column(w, "endTime", process, any, MARKER_END);
-	put_marker_column(w, "phase", process, any, MARKER_PHASE);
-	put_marker_column(w, "category", process, any, MARKER_CATEGORY);
+	json_count(j, "length", end - first);
+	put_marker_data(w, first, end);
+	put_marker_column(w, "name", first, end, MARKER_NAME);
+	put_marker_column(w, "startTime", first, end, MARKER_START);
+	put_marker_column(w, "endTime", first, end, MARKER_END);
+	put_marker_column(w, "phase", first, end, MARKER_PHASE);
+	put_marker_column(w, "category", first, end, MARKER_CATEGORY);
 	json_end(j);
 }
 
@@ -282,7 +300,7 @@ static void put_track(struct firefox *w, const struct sampled_thread *thread, bo
 	json_array(j, "pausedRanges");
 	json_end(j);
 	put_samples(w, thread);
-	put_markers(w, t ? t->process : MODEL_NONE, first);
+	put_markers(w, t ? t->process : w->m->processes_cnt, first);
 	json_end(j);
 }
 
@@ -315,6 +333,8 @@ static int prepare(struct firefox *w)
 		return -errno;
 	about_of(&w->about, w->m);
 	err = order_tracks(w);
+	if (!err)
+		err = order_spans(w);
 	return err ? err : firefox_number_stacks(w);
 }
 
@@ -349,6 +369,8 @@ int firefox_write(FILE *out, struct model *m, const struct export_options *optio
 	sampled_free(w->s);
 	free(w->threads);
 	free(w->totals);
+	free(w->told);
+	free(w->spans);
 	free(w->stack);
 	free(w);
 	return err;

@@ -32,8 +32,10 @@ struct firefox {
 	struct strings strings;
 	struct sampled_thread *threads; /* in the order of their tracks */
 	size_t threads_cnt;
-	uint64_t *totals; /* by process, of the weight */
-	uint32_t *stack;  /* by node of the forest: row of the stack table */
+	uint64_t *totals;		    /* by process, of the weight */
+	const struct timeline_span **spans; /* by who tells them */
+	size_t *told;			    /* by process, and the host: where these begin */
+	uint32_t *stack;		    /* by node of the forest: row of the stack table */
 	size_t stacks_cnt;
 	int err;
 };

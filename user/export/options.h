@@ -26,8 +26,8 @@ enum export_weight {
 };
 
 struct export_options {
-	const uint32_t *processes; /* rows: these alone */
-	size_t processes_cnt;	   /* 0 = all */
+	const uint8_t *wanted; /* by row of processes: whether it is of them; NULL = all are */
+	const char *subject;   /* what these are called; NULL = the host */
 	enum export_weight weight;
 	bool idle;	/* of blocked time: idle waits, too */
 	bool workload;	/* folded: begin with the workload (model/workload.h), not the process */
@@ -39,9 +39,6 @@ struct export_options {
 /* Whether the process (row) is one of these. */
 static inline bool export_wants(const struct export_options *o, uint32_t process)
 {
-	for (size_t i = 0; i < o->processes_cnt; i++)
-		if (o->processes[i] == process)
-			return true;
-	return !o->processes_cnt;
+	return !o->wanted || o->wanted[process];
 }
 #endif

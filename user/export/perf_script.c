@@ -17,6 +17,9 @@ struct perf_script {
 	const struct sampled *s;
 	enum export_weight weight;
 	uint32_t frames[RESOLVE_MAX_FRAMES];
+	/* The line of each frame, made once. */
+	char *lines;
+	size_t *starts; /* by frame, in lines; one more than there are */
 };
 
 static void put_comm(FILE *out, const char *comm)
@@ -46,15 +49,29 @@ static void put_file(FILE *out, const char *file)
 	}
 }
 
-static void put_frame(struct perf_script *w, uint32_t frame)
+static void put_frame(const struct perf_script *w, FILE *out, uint32_t frame)
 {
 	const char *name = sampled_name(w->s, frame);
 
-	fprintf(w->out, "\t%16" PRIx64 " ", w->s->frames[frame].address);
-	text_put_safe(w->out, name, strlen(name));
-	fputs(" (", w->out);
-	put_file(w->out, sampled_file(w->s, frame));
-	fputs(")\n", w->out);
+	fprintf(out, "\t%16" PRIx64 " ", w->s->frames[frame].address);
+	text_put_safe(out, name, strlen(name));
+	fputs(" (", out);
+	put_file(out, sampled_file(w->s, frame));
+	fputs(")\n", out);
+}
+
+static int make_lines(struct perf_script *w)
+{
+	size_t cnt = w->s->frames_cnt, len = 0;
+	FILE *out = open_memstream(&w->lines, &len);
+
+	w->starts = calloc(cnt + 1, sizeof(*w->starts));
+	for (uint32_t i = 0; out && w->starts && i < cnt; i++) {
+		put_frame(w, out, i);
+		fflush(out);
+		w->starts[i + 1] = len;
+	}
+	return !out || fclose(out) || !w->starts ? -ENOMEM : 0;
 }
 
 static const char *event_of(const struct perf_script *w)
@@ -80,7 +97,8 @@ static void put_sample(struct perf_script *w, const struct sampled_row *row)
 		(uint64_t)row->time_ns / NS_S, (uint64_t)row->time_ns % NS_S,
 		sampled_ns(m, w->weight, row->values[w->weight]), event_of(w));
 	for (size_t i = 0; i < cnt; i++)
-		put_frame(w, w->frames[i]);
+		fwrite(w->lines + w->starts[w->frames[i]], 1,
+		       w->starts[w->frames[i] + 1] - w->starts[w->frames[i]], w->out);
 	putc('\n', w->out);
 }
 
@@ -93,9 +111,13 @@ int perf_script_write(FILE *out, struct model *m, const struct export_options *o
 
 	if (!err) {
 		*w = (struct perf_script){.out = out, .s = s, .weight = options->weight};
-		for (size_t i = 0; i < s->rows_cnt; i++)
+		err = make_lines(w);
+		for (size_t i = 0; !err && i < s->rows_cnt; i++)
 			put_sample(w, &s->rows[i]);
-		err = fflush(out) || ferror(out) ? -EIO : 0;
+		if (!err && (fflush(out) || ferror(out)))
+			err = -EIO;
+		free(w->lines);
+		free(w->starts);
 	}
 	free(w);
 	sampled_free(s);

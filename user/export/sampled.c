@@ -143,23 +143,15 @@ static int add_sample(struct builder *b, const struct paths *p)
 	return err;
 }
 
-static int gather_process(struct builder *b, uint32_t process)
+static int gather(struct builder *b)
 {
 	struct paths paths = {0};
-	int err = paths_begin(&paths, b->s->m, process, b->o->addresses ? 0 : PATHS_FOLD_UNNAMED);
+	int err = paths_begin_of(&paths, b->s->m, b->o->wanted,
+				 b->o->addresses ? 0 : PATHS_FOLD_UNNAMED);
 
 	while (!err && paths_next(&paths))
 		err = add_sample(b, &paths);
 	paths_end(&paths);
-	return err;
-}
-
-static int gather(struct builder *b)
-{
-	int err = b->o->processes_cnt ? 0 : gather_process(b, MODEL_NONE);
-
-	for (size_t i = 0; !err && i < b->o->processes_cnt; i++)
-		err = gather_process(b, b->o->processes[i]);
 	return err;
 }
 

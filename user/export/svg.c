@@ -10,6 +10,7 @@
 #include "export/about.h"
 #include "export/sampled.h"
 #include "model/resolve.h"
+#include "output/html.h"
 #include "output/report_text.h"
 
 /* In tenths of a pixel. */
@@ -41,27 +42,6 @@ static int compare_nodes(const struct forest_node *a, const struct forest_node *
 	if (!c && level)
 		c = strcmp(sampled_name(s, a->key), sampled_name(s, b->key));
 	return c ? c : COMPARE(a->key, b->key);
-}
-
-static void put_escaped(FILE *out, const char *text)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			putc(*text, out);
-		}
 }
 
 /* Characters that UTF-8 can write and XML 1.0 cannot hold: U+FFFE and U+FFFF (its 2.2). */
@@ -141,7 +121,7 @@ static void put_box(struct svg *w, const struct forest_node *node, size_t depth,
 	const char *name = name_of(w, node, depth);
 
 	fputs("<g><title>", w->out);
-	put_escaped(w->out, name);
+	html_put(w->out, name);
 	if (depth == 1)
 		fprintf(w->out, " %u", w->s->m->processes[node->key].tgid);
 	fputs(": ", w->out);
@@ -159,7 +139,7 @@ static void put_box(struct svg *w, const struct forest_node *node, size_t depth,
 		put_px(w->out, "x", from + 20);
 		put_px(w->out, "y", y + ROW - 50);
 		putc('>', w->out);
-		put_escaped(w->out, w->safe);
+		html_put(w->out, w->safe);
 		fputs("</text>", w->out);
 	}
 	fputs("</g>\n", w->out);
@@ -213,7 +193,7 @@ static void put_head(struct svg *w, unsigned int height)
 		WIDTH / 10, height, WIDTH / 10, height);
 	put_weight(w, w->total);
 	fputs("</text>\n<text x=\"10\" y=\"42\">", w->out);
-	put_escaped(w->out, safe(w, about.text));
+	html_put(w->out, safe(w, about.text));
 	fputs("</text>\n<text x=\"10\" y=\"58\">green: application, blue: .NET framework, yellow: "
 	      "native libraries, orange: kernel</text>\n",
 	      w->out);

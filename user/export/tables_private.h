@@ -47,7 +47,7 @@ static inline void tables_put(const struct tables *w, const struct export_table 
 	w->sink->row(w->sink->ctx, table, s);
 }
 
-/* Seconds since the start of the recording. */
+/* Seconds since the start of the recording, or of the part of it that was asked for. */
 static inline double tables_s(const struct tables *w, uint64_t time_ns)
 {
 	return time_ns > w->about.start_ns ? (double)(time_ns - w->about.start_ns) / 1e9 : 0;

@@ -72,6 +72,17 @@ static struct value process_cause(const struct subject *s)
 		       : (struct value){.kind = VALUE_BLANK};
 }
 
+/* Figures that are computed: of captures without waits they are not known. */
+static struct value delay_p99(const struct subject *s)
+{
+	return s->sched ? figure_value(&figure_delay_p99, s) : tables_unknown();
+}
+
+static struct value switches(const struct subject *s)
+{
+	return s->sched ? figure_value(&figure_switches, s) : tables_unknown();
+}
+
 #define PROCESS(member) FIELD_OF(process, struct model_process, member)
 #define SUMS(member)	FIELD_OF(sched, struct sched_sum, member)
 
@@ -84,8 +95,10 @@ TABLES_COLUMNS(processes, &figure_pid, &tables_process_name, TABLES_COLUMN("unit
 	       TABLES_COLUMN("waiters", .value = process_waiters),
 	       TABLES_COLUMN("blocked_ms", .value = process_blocked),
 	       TABLES_COLUMN("on_cpu_ns", SUMS(sched.on_cpu_ns)), &figure_running, &figure_waiting,
-	       &figure_behind_own, &figure_throttled, &figure_delay_p99, &figure_delay_max,
-	       &figure_switches, TABLES_COLUMN("verdict", .value = process_verdict),
+	       &figure_behind_own, &figure_throttled,
+	       TABLES_COLUMN("delay_p99_ns", .value = delay_p99), &figure_delay_max,
+	       TABLES_COLUMN("switches_per_s", .value = switches),
+	       TABLES_COLUMN("verdict", .value = process_verdict),
 	       TABLES_COLUMN("hurt", .value = process_hurt),
 	       TABLES_COLUMN("cause", .value = process_cause))
 

@@ -2,6 +2,7 @@
 #include "export/timeline.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,60 @@ void timeline_free(struct timeline *t)
 	free(t->slices);
 	free(t->spans);
 	free(t);
+}
+
+/* --- counters -------------------------------------------------------------------------------- */
+
+static double cpus_of(const struct timeline_slice *s, double length_ns)
+{
+	return (double)s->busy_ns / length_ns;
+}
+
+static double waiting_of(const struct timeline_slice *s, double length_ns)
+{
+	return (double)s->waited_ns / length_ns;
+}
+
+static double queue_of(const struct timeline_slice *s, double length_ns)
+{
+	(void)length_ns;
+	return s->queue;
+}
+
+static double requests_of(const struct timeline_slice *s, double length_ns)
+{
+	return (double)s->answered / length_ns * 1e9;
+}
+
+static double slow_of(const struct timeline_slice *s, double length_ns)
+{
+	return (double)s->slow / length_ns * 1e9;
+}
+
+#define KNOWN(flag) offsetof(struct timeline, flag)
+const struct timeline_counter timeline_counters[TIMELINE_COUNTERS] = {
+	{"CPU", "CPUs in use", "CPU time that was not idle", cpus_of, KNOWN(has_cpus)},
+	{"waiting", "threads that wait for a CPU", "run delay of all threads", waiting_of,
+	 KNOWN(has_waits)},
+	{"queue", "waiting threads of a CPU", "as ticks found run queues", queue_of,
+	 KNOWN(has_cpus)},
+	{"requests", "requests a second", "answered ones of all services", requests_of,
+	 KNOWN(has_requests)},
+	{"slow", "slow requests a second", "of these, over the threshold", slow_of,
+	 KNOWN(has_requests)},
+};
+
+bool timeline_knows(const struct timeline *t, const struct timeline_counter *counter)
+{
+	return *(const bool *)((const char *)t + counter->known);
+}
+
+double timeline_value(const struct timeline *t, const struct timeline_counter *counter,
+		      size_t slice)
+{
+	const struct timeline_slice *s = &t->slices[slice];
+
+	return s->end_ns > s->start_ns ? counter->of(s, (double)(s->end_ns - s->start_ns)) : 0;
 }
 
 /* --- words ----------------------------------------------------------------------------------- */

@@ -48,6 +48,19 @@ struct timeline *timeline_new(const struct model *m, const struct export_options
 /* Takes NULL. */
 void timeline_free(struct timeline *t);
 
+/* Counters of the host: means over a slice. */
+struct timeline_counter {
+	const char *name, *label, *description;
+	double (*of)(const struct timeline_slice *slice, double length_ns);
+	size_t known; /* offset of a flag of struct timeline */
+};
+#define TIMELINE_COUNTERS 5
+extern const struct timeline_counter timeline_counters[TIMELINE_COUNTERS];
+/* Whether the capture knows it; and its value in that slice. */
+bool timeline_knows(const struct timeline *t, const struct timeline_counter *counter);
+double timeline_value(const struct timeline *t, const struct timeline_counter *counter,
+		      size_t slice);
+
 /* "hurt", "slow", "throttled": what a span is called, and of a verdict its id. Static. */
 const char *timeline_name(const struct timeline_span *span);
 /* A sentence for people on it. */

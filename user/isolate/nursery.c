@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -23,13 +24,22 @@
 struct nursery {
 	pid_t pid;
 	int socket;
+	bool locks;
 };
 
 /* Nursery and helpers are images of this very process: a function is where it is here. */
 struct order {
 	nursery_life life;
 	char name[16];
+	bool locks; /* memory */
 };
+
+/* Nothing is read in for it. A lock is no child's. Not of memory to come: without the capability,
+ * which most helpers give up, there would be none beyond RLIMIT_MEMLOCK. */
+static void lock_memory(void)
+{
+	mlockall(MCL_CURRENT | MCL_ONFAULT);
+}
 
 /* Keeps nothing of the parent's but the socket. */
 static void settle(int socket, const char *name)
@@ -54,6 +64,8 @@ static void live(int socket, const struct order *order, pid_t nursery)
 	/* hotrun's end is the nursery's, and the nursery's is theirs, whatever they are busy
 	 * with. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (order->locks)
+		lock_memory();
 	if (getppid() == nursery && !message_send(SOCKET_FD, &pid, sizeof(pid), NULL, 0))
 		order->life(SOCKET_FD);
 	_exit(0);
@@ -62,6 +74,7 @@ static void live(int socket, const struct order *order, pid_t nursery)
 static void nurse(int socket, uint64_t capabilities)
 {
 	struct order order;
+	bool locked = false;
 	pid_t pid;
 	int fd;
 
@@ -75,6 +88,9 @@ static void nurse(int socket, uint64_t capabilities)
 	signal(SIGCHLD, SIG_IGN);
 	privileges_keep(capabilities);
 	while (!message_receive_exact(SOCKET_FD, &order, sizeof(order), &fd)) {
+		if (order.locks && !locked)
+			lock_memory();
+		locked |= order.locks;
 		if (fd >= 0 && !fork())
 			live(fd, &order, pid);
 		if (fd >= 0)
@@ -117,9 +133,14 @@ void nursery_free(struct nursery *n)
 	free(n);
 }
 
+void nursery_lock_memory(struct nursery *n)
+{
+	n->locks = true;
+}
+
 int nursery_spawn(struct nursery *n, nursery_life life, const char *name, int *ret_socket)
 {
-	struct order order = {.life = life};
+	struct order order = {.life = life, .locks = n->locks};
 	int pair[2], err;
 
 	snprintf(order.name, sizeof(order.name), "%s", name);

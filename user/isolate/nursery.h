@@ -21,6 +21,10 @@ struct nursery;
 struct nursery *nursery_new(uint64_t capabilities);
 /* Its helpers should have been left by now: their sockets closed. */
 void nursery_free(struct nursery *n);
+/* Its memory, and what helpers have of it that it forks from now on, stays where it is once it is
+ * there, as far as that is allowed: with CAP_IPC_LOCK among the capabilities, else within
+ * RLIMIT_MEMLOCK. Code they share with this process, whose own lock keeps it. */
+void nursery_lock_memory(struct nursery *n);
 
 /*
  * Forks a helper that calls life with its end of a socket, which is all that it has, and then ends.

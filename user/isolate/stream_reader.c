@@ -40,9 +40,11 @@ struct message {
 
 struct stream_reader {
 	struct nursery *nursery;
-	pid_t pid;   /* 0 = there is none, or it has not told yet */
-	int pid_fd;  /* of it; -1 */
-	int left_fd; /* of one that was left and may not have ended; -1 */
+	pid_t pid;  /* 0 = there is none, or it has not told yet */
+	int pid_fd; /* of it; -1 */
+	/* By place, of those that were left and may not have ended; -1. */
+	int left_fds[STREAM_READERS_MOST];
+	unsigned int place; /* of this one */
 	int socket;
 	bool is_busy, told; /* told: its pid is known */
 	uint64_t came_ns;   /* when something came last, */
@@ -96,7 +98,9 @@ struct stream_reader *stream_reader_new(struct nursery *nursery)
 	if (!r)
 		return NULL;
 	r->nursery = nursery;
-	r->socket = r->pid_fd = r->left_fd = -1;
+	r->socket = r->pid_fd = -1;
+	for (unsigned int i = 0; i < STREAM_READERS_MOST; i++)
+		r->left_fds[i] = -1;
 	return r;
 }
 
@@ -109,8 +113,8 @@ static void end(const struct stream_reader *r)
 /* It ends by itself when it finds that nobody listens, unless it hangs. */
 static void leave(struct stream_reader *r)
 {
-	cleanup_close(&r->left_fd);
-	r->left_fd = r->pid_fd;
+	cleanup_close(&r->left_fds[r->place]);
+	r->left_fds[r->place] = r->pid_fd;
 	r->pid_fd = -1;
 	r->pid = 0;
 	r->is_busy = r->told = false;
@@ -123,7 +127,8 @@ void stream_reader_free(struct stream_reader *r)
 	if (!r)
 		return;
 	leave(r);
-	cleanup_close(&r->left_fd);
+	for (unsigned int i = 0; i < STREAM_READERS_MOST; i++)
+		cleanup_close(&r->left_fds[i]);
 	free(r);
 }
 
@@ -146,21 +151,49 @@ bool stream_reader_is_busy(const struct stream_reader *r)
 	return r->is_busy;
 }
 
+static bool is_left(const struct stream_reader *r, unsigned int place)
+{
+	struct pollfd fd = {r->left_fds[place], POLLIN, 0};
+
+	return fd.fd >= 0 && poll(&fd, 1, 0) != 1;
+}
+
+uint32_t stream_reader_stuck(const struct stream_reader *r)
+{
+	uint32_t stuck = 0;
+
+	for (unsigned int i = 0; i < STREAM_READERS_MOST; i++)
+		stuck |= (uint32_t)is_left(r, i) << i;
+	return stuck;
+}
+
+unsigned int stream_reader_place(struct stream_reader *r)
+{
+	unsigned int place = 0;
+
+	if (r->socket >= 0)
+		return r->place;
+	while (place < STREAM_READERS_MOST && is_left(r, place))
+		place++;
+	return place;
+}
+
 bool stream_reader_is_stuck(const struct stream_reader *r)
 {
-	struct pollfd fd = {r->left_fd, POLLIN, 0};
-
-	return r->left_fd >= 0 && poll(&fd, 1, 0) != 1;
+	return r->socket < 0 && stream_reader_stuck(r) == (1u << STREAM_READERS_MOST) - 1;
 }
 
 int stream_reader_begin(struct stream_reader *r, int fd)
 {
 	const uint32_t order = PIECE;
 
-	if (r->is_busy || stream_reader_is_stuck(r))
+	unsigned int place = stream_reader_place(r);
+
+	if (r->is_busy || place == STREAM_READERS_MOST)
 		return -EBUSY;
-	cleanup_close(&r->left_fd);
-	r->left_fd = -1;
+	cleanup_close(&r->left_fds[place]);
+	r->left_fds[place] = -1;
+	r->place = place;
 	if (r->socket < 0 && nursery_spawn(r->nursery, live, HELPER_STREAM, &r->socket)) {
 		r->socket = -1;
 		return -EAGAIN;

@@ -5,7 +5,8 @@
  * Reads descriptors to their end in a process of its own, which has no right and holds nothing
  * else: reading a BPF iterator that looks into the memory of other processes may hang, as long as
  * one of these wants it to (a file of a file system that does not answer, put in the place of a
- * stack). That process hangs then, and whoever asked goes on. One reading at a time. No threads.
+ * stack). That process hangs then, and whoever asked goes on: with another one, of
+ * STREAM_READERS_MOST that may be there. One reading at a time. No threads.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +14,9 @@
 #include <sys/types.h>
 
 #include "isolate/nursery.h"
+
+/* Those that hang, and one that reads. */
+#define STREAM_READERS_MOST 3u
 
 /* More than the largest record of an iterator, less than a socket takes at once. */
 #define STREAM_PIECE_BYTES 65536u
@@ -24,11 +28,17 @@ struct stream_reader *stream_reader_new(struct nursery *nursery);
 /* Takes NULL. Does not wait for a process that hangs. */
 void stream_reader_free(struct stream_reader *r);
 
+/* Which of them reads next, from 0: no other that may still run is called so. All of them are left
+ * and have not ended: STREAM_READERS_MOST. */
+unsigned int stream_reader_place(struct stream_reader *r);
+/* The places of those that were left and have not ended, a bit each. */
+uint32_t stream_reader_stuck(const struct stream_reader *r);
 /* Begins to read fd, which stays the caller's and may be closed. 0; -EBUSY: a reading is under way,
- * or hangs; -EAGAIN: there is no process to be had. */
+ * or all hang; -EAGAIN: there is no process to be had. */
 int stream_reader_begin(struct stream_reader *r, int fd);
 bool stream_reader_is_busy(const struct stream_reader *r);
-/* A process that was given up, or is no longer wanted, has not ended yet. */
+/* As many processes as may be there were given up, or are no longer wanted, and have not ended
+ * yet. */
 bool stream_reader_is_stuck(const struct stream_reader *r);
 /* What is still to come of a reading is not wanted, nor that process any more: it is killed. */
 void stream_reader_drop(struct stream_reader *r);

@@ -21,6 +21,7 @@
 struct ratio {
 	double of[DIFF_PARTS], by[DIFF_PARTS];
 	double samples;	  /* counted in the numerator; negative: it is exact */
+	double seconds;	  /* recorded */
 	double of_sample; /* what one adds */
 	uint32_t parts;
 };
@@ -53,6 +54,15 @@ static double ratio_of(const struct ratio *r, double *ret_variance)
 	return value;
 }
 
+/* What drifts slowly, of a ratio: its variance. */
+static double drift_of(const struct ratio *r, double value)
+{
+	double share = r->seconds > 0 ? DIFF_DRIFT / sqrt(r->seconds) : 0;
+
+	share = fmax(share, DIFF_DRIFT_LEAST) * value;
+	return share * share;
+}
+
 static double parts_freedom(double variance, uint32_t parts)
 {
 	return parts > 1 ? variance * variance / (parts - 1) : 0;
@@ -61,7 +71,7 @@ static double parts_freedom(double variance, uint32_t parts)
 /* chance: under which such a change would be named, alone among all. */
 static struct diff_value compare(const struct ratio sides[static DIFF_SIDES], double chance)
 {
-	double variance[DIFF_SIDES], between, sum, se, df, spread;
+	double variance[DIFF_SIDES], drift, sum, se, df, spread;
 	struct diff_value v = {
 		.before = ratio_of(&sides[DIFF_BEFORE], &variance[DIFF_BEFORE]),
 		.after = ratio_of(&sides[DIFF_AFTER], &variance[DIFF_AFTER]),
@@ -72,10 +82,10 @@ static struct diff_value compare(const struct ratio sides[static DIFF_SIDES], do
 
 	v.change = v.after - v.before;
 	sum = variance[DIFF_BEFORE] + variance[DIFF_AFTER];
-	between = DIFF_BETWEEN * (v.before + v.after) / 2;
-	if (!isfinite(sum) || sum + between <= 0)
+	drift = drift_of(&sides[DIFF_BEFORE], v.before) + drift_of(&sides[DIFF_AFTER], v.after);
+	if (!isfinite(sum) || sum + drift <= 0)
 		return v;
-	se = sqrt(sum + between * between);
+	se = sqrt(sum + drift);
 	spread = parts_freedom(variance[DIFF_BEFORE], sides[DIFF_BEFORE].parts) +
 		 parts_freedom(variance[DIFF_AFTER], sides[DIFF_AFTER].parts);
 	df = spread > 0 ? se * se * se * se / spread : INFINITY;
@@ -92,6 +102,7 @@ static void divide(const struct diff *d, uint32_t kind, int at, struct ratio *r)
 	const struct diff_kind *k = &d->book->kinds[kind];
 
 	r->parts = s->parts;
+	r->seconds = s->all_seconds;
 	for (uint32_t i = 0; i < s->parts; i++)
 		r->by[i] = d->kinds[kind].per == DIFF_PER_REQUEST ? k->answered[at][i]
 			   : d->kinds[kind].per == DIFF_PER_SHARE ? k->ticks[at][i] * s->tick_s
@@ -215,6 +226,48 @@ static int compare_asked(const void *pa, const void *pb)
 
 	c = c ?: COMPARE(a->method, b->method);
 	return c ?: COMPARE(a->of, b->of);
+}
+
+static bool is_compiled(const struct model_symbol *s)
+{
+	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
+}
+
+/* Compiled code whose name nobody knew. */
+static bool is_nameless(const struct model_symbol *s)
+{
+	return is_compiled(s) && s->reason != REASON_NAMED;
+}
+
+/* By how much code without a name changed at the most. By row of kinds; owned, NULL without
+ * memory. */
+static double *nameless_changes(const struct diff *d)
+{
+	const struct diff_book *b = d->book;
+	double *changes = calloc(b->kinds_cnt + 1, sizeof(*changes));
+
+	for (uint32_t i = 0; changes && i < b->methods_cnt; i++)
+		for (int of = 0; of < DIFF_OF_CNT; of++) {
+			double change;
+
+			if (!is_nameless(diff_book_symbol(b, i)))
+				continue;
+			change = diff_value_of(d, i, (enum diff_of)of).change;
+			/* With what it calls where that is more: callees have their names. */
+			if (fabs(change) > fabs(changes[b->methods[i].kind]))
+				changes[b->methods[i].kind] = change;
+		}
+	return changes;
+}
+
+/* Whether its name alone may have come or gone. */
+static bool may_be_its_name(const struct diff *d, const struct asked *a, const double *nameless)
+{
+	const struct model_symbol *s = diff_book_symbol(d->book, a->method);
+	double other = nameless[d->book->methods[a->method].kind];
+
+	return is_nameless(s) || (is_compiled(s) && a->value.change * other < 0 &&
+				  fabs(a->value.change) <= fabs(other) + a->value.error);
 }
 
 /* Returns how many of them, sorted by p, stand: the last whose p is below its part of the rate. */
@@ -381,23 +434,28 @@ static double overweight(const struct diff *d, const struct diff_finding *f)
 /* Those that stand; what explains the others stays. */
 static int keep_findings(struct diff *d, const struct asked *asked, size_t cnt)
 {
+	_cleanup_free_ double *nameless = nameless_changes(d);
 	_cleanup_free_ bool *found = calloc(d->book->methods_cnt + 1, sizeof(*found));
 	_cleanup_free_ double *into = calloc(d->book->methods_cnt + 1, sizeof(*into));
 	struct marks marks = {found, into};
 	size_t kept = 0;
 
-	if (!found || !into)
+	if (!found || !into || !nameless)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++) {
+		if (may_be_its_name(d, &asked[i], nameless)) {
+			d->perhaps_names++;
+			continue;
+		}
 		if (GROW(d->findings, d->findings_cnt, d->findings_cap))
 			return -ENOMEM;
 		d->findings[d->findings_cnt++] = (struct diff_finding){
 			.method = asked[i].method, .of = asked[i].of, .value = asked[i].value};
 	}
-	d->found = cnt;
-	if (!cnt)
+	d->found = d->findings_cnt;
+	if (!d->found)
 		return 0;
-	qsort_r(d->findings, cnt, sizeof(*d->findings), compare_findings, d);
+	qsort_r(d->findings, d->found, sizeof(*d->findings), compare_findings, d);
 	if (d->findings_cnt > DIFF_FINDINGS_MAX)
 		d->findings_cnt = DIFF_FINDINGS_MAX;
 	for (size_t i = 0; i < d->findings_cnt; i++)

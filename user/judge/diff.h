@@ -9,12 +9,16 @@
  * How sure it is comes from the parts of each side (model/diff_book.h): the variance of a ratio
  * estimator (Cochran, Sampling Techniques, 6.4) over the parts, never less than that of counting as
  * many samples; and, since two recordings of one load differ by more than the seconds within each,
- * DIFF_BETWEEN of the figure on top. The difference is then judged by Student's t with Welch's
+ * DIFF_DRIFT of the figure on top. The difference is then judged by Student's t with Welch's
  * degrees of freedom. Of very many methods some would differ by chance: named are those that the
  * procedure of Benjamini and Hochberg (1995) leaves at a false discovery rate of DIFF_FALSE,
  * weighted (Genovese, Roeder and Wasserman 2006) by the samples of both sides together, which tell
  * nothing of a difference: what uses more CPU is rather named. Methods with fewer than
- * DIFF_SAMPLES_MIN such samples are not asked. Pure; no threads.
+ * DIFF_SAMPLES_MIN such samples are not asked.
+ *
+ * Compiled code that has no name is no finding, nor is a method that changed by no more than such
+ * code of its process did the other way round: perhaps only its name came or went. Pure; no
+ * threads.
  */
 #include <stdbool.h>
 
@@ -26,9 +30,11 @@
 #define DIFF_PARTS_MIN 4
 /* Requests of a side and process that make CPU time per request a figure. */
 #define DIFF_REQUESTS_MIN 50
-/* Spread of one figure between recordings of one load, relative: two services of ASP.NET under a
- * constant load, see tests/bench/diff. */
-#define DIFF_BETWEEN 0.01
+/* Slow drift of one load that parts of seconds do not show, of a figure: so much over the root of
+ * the seconds recorded, and never less than the second. Measured: CPU per request of an ASP.NET
+ * service under a constant load on a quiet host of two CPUs, means of 10 s over 200 s. */
+#define DIFF_DRIFT	 0.06
+#define DIFF_DRIFT_LEAST 0.005
 /* Findings that are looked through for what explains them. */
 #define DIFF_FINDINGS_MAX 500
 /* Shares of unnamed code, or of broken stacks, that differ by more than that are told. */
@@ -69,10 +75,11 @@ struct diff {
 	 * is not told by one of these. */
 	struct diff_finding *findings;
 	size_t findings_cnt, findings_cap;
-	size_t found;	  /* that changed for certain, before */
-	size_t tested;	  /* figures that were asked */
-	double samples;	  /* that these rest on, summed */
-	size_t in_common; /* named methods with samples on both sides */
+	size_t found;	      /* that changed for certain, before */
+	size_t perhaps_names; /* that changed for certain, but perhaps by their names alone */
+	size_t tested;	      /* figures that were asked */
+	double samples;	      /* that these rest on, summed */
+	size_t in_common;     /* named methods with samples on both sides */
 	size_t only[DIFF_SIDES];
 	/* Of the samples of each side, those whose own code has no name, and those whose stack
 	 * does not reach its root: where these differ, what was named or whole on one side alone

@@ -224,13 +224,29 @@ static void judge_cgroup_memory(const struct host_facts *f, struct doctor_findin
 			   "raise memory.max (the container's memory limit)", finding);
 }
 
+/* What `hotrun snapshot --arm` locks at the most (README). */
+#define ARMED_BYTES (160ull << 20)
+
 static void judge_memlock(const struct host_facts *f, struct doctor_finding *finding)
 {
+	unsigned long long kib = f->memlock_bytes / 1024;
+
 	if (f->memlock_bytes == UINT64_MAX)
 		doctor_say(finding, DOCTOR_OK, "", "unlimited");
+	else if (host_has_capability(f->capabilities, HOST_CAP_IPC_LOCK) ||
+		 f->memlock_bytes >= ARMED_BYTES)
+		doctor_say(finding, DOCTOR_OK, "",
+			   "%llu KiB; perf's rings count (mlock_kb), and what `hotrun snapshot "
+			   "--arm` locks, which it may",
+			   kib);
 	else
-		doctor_say(finding, DOCTOR_OK, "", "%llu KiB; only perf's rings count (mlock_kb)",
-			   (unsigned long long)(f->memlock_bytes / 1024));
+		doctor_say(
+			finding, DOCTOR_OK, "",
+			"%llu KiB; perf's rings count (mlock_kb); `hotrun snapshot --arm` may be "
+			"late on a host without memory, since it cannot lock its own "
+			"(CAP_IPC_LOCK, "
+			"or LimitMEMLOCK=160M)",
+			kib);
 }
 
 static void judge_files(const struct host_facts *f, struct doctor_finding *finding)

@@ -2,6 +2,19 @@
 #include "judge/judgement.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int index_rows(struct judgement *j, size_t processes)
+{
+	j->row_of = malloc((processes + 1) * sizeof(*j->row_of));
+	if (!j->row_of)
+		return -ENOMEM;
+	memset(j->row_of, 0xff, (processes + 1) * sizeof(*j->row_of));
+	for (size_t i = 0; i < j->verdicts->rows_cnt; i++)
+		j->row_of[j->verdicts->rows[i].process] = (uint32_t)i;
+	return 0;
+}
 
 int judgement_of(struct judgement *j, const struct model *m, bool every, verdicts_on_slice on_slice,
 		 void *ctx)
@@ -20,12 +33,13 @@ int judgement_of(struct judgement *j, const struct model *m, bool every, verdict
 							     .every = every,
 							     .on_slice = on_slice,
 							     .ctx = ctx});
-	return j->verdicts ? 0 : -ENOMEM;
+	return j->verdicts ? index_rows(j, m->processes_cnt) : -ENOMEM;
 }
 
 void judgement_clear(struct judgement *j)
 {
 	verdicts_free(j->verdicts);
+	free(j->row_of);
 	requests_free(j->requests);
 	sched_free(j->sched);
 	totals_free(j->totals);
@@ -34,8 +48,5 @@ void judgement_clear(struct judgement *j)
 
 const struct verdict_row *judgement_find(const struct judgement *j, uint32_t process)
 {
-	for (size_t i = 0; i < j->verdicts->rows_cnt; i++)
-		if (j->verdicts->rows[i].process == process)
-			return &j->verdicts->rows[i];
-	return NULL;
+	return j->row_of[process] == MODEL_NONE ? NULL : &j->verdicts->rows[j->row_of[process]];
 }

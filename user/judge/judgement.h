@@ -13,6 +13,7 @@ struct judgement {
 	struct requests *requests; /* NULL: it saw none */
 	struct books books;
 	struct verdicts *verdicts;
+	uint32_t *row_of; /* by process: row of verdicts, MODEL_NONE = none */
 };
 
 /* every, on_slice and its ctx: as of struct verdict_sources. 0 or -ENOMEM; j is to be cleared in

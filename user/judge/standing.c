@@ -123,14 +123,44 @@ static int index_tids(struct grouping *g)
 	return err;
 }
 
-/* A mutex of glibc, by the function that waits for it; then the word is who holds it, if that is a
- * thread of the same process. */
+/*
+ * Whether the last managed frame is one that waits for a monitor: Monitor.Enter and what it calls,
+ * or, as a `lock` of .NET 8 calls the runtime without one, any that is no wait of another kind.
+ */
+static bool waits_for_monitor(const struct grouping *g)
+{
+	static const char threading[] = "System.Threading.";
+
+	for (size_t i = g->methods_cnt; i-- > 0;) {
+		const struct model_symbol *s = &g->m->symbols[g->methods[i]];
+
+		if (s->kind != KIND_JIT && s->kind != KIND_IMAGE)
+			continue;
+		if (s->reason != REASON_NAMED)
+			return false;
+		if (!strncmp(s->name, "System.Threading.Monitor.",
+			     strlen("System.Threading.Monitor.")))
+			return strstr(s->name, "Enter") != NULL;
+		return strncmp(s->name, threading, strlen(threading)) != 0;
+	}
+	return false;
+}
+
+static bool waits_for_mutex(const struct grouping *g)
+{
+	return calls(g, "__lll_lock_wait") || calls(g, "pthread_mutex_lock") ||
+	       calls(g, "__pthread_mutex_lock") || calls(g, "___pthread_mutex_lock");
+}
+
+/* A mutex of glibc, by the function that waits for it, or a monitor of .NET; then the word is who
+ * holds it, if that is a thread of the same process. */
 static uint32_t holder_of(const struct grouping *g, const struct model_stand *s)
 {
 	struct tid_key key = {g->m, g->m->threads[s->at.thread].process, s->holder};
 
-	if (!s->holder || !(calls(g, "__lll_lock_wait") || calls(g, "pthread_mutex_lock") ||
-			    calls(g, "__pthread_mutex_lock") || calls(g, "___pthread_mutex_lock")))
+	bool monitor = s->flags & STAND_MONITOR;
+
+	if (!s->holder || waits_for_mutex(g) == monitor || (monitor && !waits_for_monitor(g)))
 		return 0;
 	return hash_find(&g->by_tid, hash_pair(key.process, key.tid), equal_tid, g->stands, &key) ==
 			       HASH_NONE

@@ -18,7 +18,7 @@ static const struct cost_facts {
 } facts[COST_CNT] = {
 	[COST_SWITCH] = {300, 60},   [COST_WAKEUP] = {150, 80}, [COST_TASK] = {2000, 500},
 	[COST_TICK] = {10000, 1000}, [COST_STATE] = {300, 150}, [COST_DATA] = {200, 35},
-	[COST_SEND] = {200, 35},
+	[COST_SEND] = {200, 35},     [COST_WAKER] = {60, 50},
 };
 
 int cost_open(struct session *s)

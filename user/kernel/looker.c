@@ -27,7 +27,8 @@ struct looker {
 static bool is_of_stands(const char *map)
 {
 	return !strcmp(map, "stand_tgids") || !strcmp(map, "stand_rooms") ||
-	       !strcmp(map, "look_shares") || !strcmp(map, "accounts");
+	       !strcmp(map, "stand_monitors") || !strcmp(map, "look_shares") ||
+	       !strcmp(map, "accounts");
 }
 
 static bool is_of_tables(const struct hotrun_bpf *bpf, const struct bpf_map *map)

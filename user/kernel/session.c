@@ -84,6 +84,7 @@ static void choose_accounts(struct session *s)
 	bpf_program__set_autoload(s->bpf->progs.walk_accounts, s->walks);
 	bpf_program__set_autoload(s->bpf->progs.read_stands, s->stands);
 	bpf_program__set_autoload(s->bpf->progs.read_counts, false);
+	bpf_program__set_autoload(s->bpf->progs.on_waking, s->wakers && s->stands);
 }
 
 /* Tables by which stacks are walked, or next to no room for them. */
@@ -199,6 +200,42 @@ static int load_without_stands(struct session *s, bool requests, bool tables, in
 	return without;
 }
 
+static bool can_tell_wakers(struct session *s)
+{
+	/* Two programs would use the same room at once. */
+	if (!s->options.cycles)
+		return true;
+	snprintf(s->wakers_why, sizeof(s->wakers_why), "not with cycles");
+	return false;
+}
+
+/* As load_without_stands(). */
+static int load_without_wakers(struct session *s, bool requests, bool tables, int err)
+{
+	int without;
+
+	s->wakers = false;
+	without = load_again(s, requests, tables);
+	s->wakers = without != 0;
+	if (!without)
+		snprintf(s->wakers_why, sizeof(s->wakers_why),
+			 "the kernel refuses the program at wakeups: %s (-v shows its reasons)",
+			 strerror(-err));
+	return without;
+}
+
+const char *session_wakers_why(const struct session *s)
+{
+	if (!s->options.wakers || (s->wakers && s->stands))
+		return NULL;
+	return s->wakers_why[0] ? s->wakers_why : session_stands_why(s);
+}
+
+uint64_t session_wakers_lost(const struct session *s)
+{
+	return s->bpf->bss->wakers_lost;
+}
+
 static int load(struct session *s, char *why, size_t why_bytes)
 {
 	bool tables = s->options.tables && can_walk(s);
@@ -206,7 +243,10 @@ static int load(struct session *s, char *why, size_t why_bytes)
 
 	s->walks = walk_is_possible();
 	s->stands = s->options.stands && can_read_stands(s);
+	s->wakers = s->options.wakers && s->stands && can_tell_wakers(s);
 	err = load_with(s, s->options.requests, tables);
+	if (err && s->wakers)
+		err = load_without_wakers(s, s->options.requests, tables, err);
 	if (err && s->stands)
 		err = load_without_stands(s, s->options.requests, tables, err);
 	/* What the rest can do without must not take it down. */
@@ -288,15 +328,17 @@ static void detach_programs(const struct program_link *programs, size_t cnt)
 
 /* --- gears ----------------------------------------------------------------------------------- */
 
-#define SWITCH_PROGRAMS 3
+#define SWITCH_PROGRAMS 4
 
-/* Those at switches, where the kernel does not count waits with those at wakeups. */
+/* Those at switches, where the kernel does not count waits with those at wakeups; and the one that
+ * tells wakers. */
 static void switch_programs(struct session *s, struct program_link programs[SWITCH_PROGRAMS])
 {
 	programs[0] = (struct program_link){s->bpf->progs.on_switch, &s->bpf->links.on_switch};
 	programs[1] = (struct program_link){s->bpf->progs.on_wakeup, &s->bpf->links.on_wakeup};
 	programs[2] =
 		(struct program_link){s->bpf->progs.on_wakeup_new, &s->bpf->links.on_wakeup_new};
+	programs[3] = (struct program_link){s->bpf->progs.on_waking, &s->bpf->links.on_waking};
 }
 
 static int attach_births(struct session *s)
@@ -463,6 +505,11 @@ static int take_ring_record(void *ctx, void *data, size_t bytes)
 		s->ops->stack(s->ops->ctx, stack);
 		return 0;
 	}
+	case EVENT_WAKER:
+		if (header->size < sizeof(struct event_waker))
+			goto bad;
+		s->ops->waker(s->ops->ctx, data);
+		return 0;
 	case EVENT_TASK_END:
 		if (header->size < sizeof(struct event_task))
 			goto bad;

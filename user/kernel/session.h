@@ -44,6 +44,9 @@ struct session_options {
 	/* see requests; where this kernel cannot, all else works: session_requests_why() */
 	bool requests;
 	bool stands; /* session_open_stands(); where this kernel cannot: session_stands_why() */
+	/* Who ends waits that looks at stands have found, in the full gear: session_ops.waker. Not
+	 * with cycles, nor without stands; where this kernel cannot: session_wakers_why(). */
+	bool wakers;
 	uint64_t slow_ns; /* T of requests, and below: of some ports; SLOW_PORTS_MAX at the most */
 	const struct session_slow_port *slow_ports;
 	size_t slow_port_cnt;
@@ -54,6 +57,7 @@ struct session_ops {
 	void *ctx;
 	void (*sample)(void *ctx, const struct event_sample *sample);
 	void (*stack)(void *ctx, const struct event_stack *stack);
+	void (*waker)(void *ctx, const struct event_waker *waker);
 	void (*task)(void *ctx, const struct event_task *task); /* EVENT_TASK and EVENT_TASK_END */
 	void (*exec)(void *ctx, const struct event_exec *exec);
 	void (*socket)(void *ctx, const struct event_socket *socket); /* session_read_sockets() */
@@ -167,11 +171,18 @@ const char *session_unwind_why(const struct session *s);
  * Where threads stand: a descriptor, owned, whose reading is the pass over those of these processes
  * (FILTER_TGIDS_MAX of them at the most; none: of all), or a look at some that do not run; one
  * record each with the piece of its stack that was read. Nothing is stopped; but who reads may
- * hang, as long as a process wants it to (isolate/stream_reader.h). One at a time. Negative errno;
+ * hang, as long as a process wants it to (isolate/stream_reader.h). One at a time, but for those
+ * that hang (session_set_stand_reader()). Negative errno;
  * -ENOTSUP where session_stands_why() says why not.
  */
 int session_open_stands(struct session *s, const struct stand_look *look, const uint32_t *tgids,
 			size_t tgid_cnt);
+/* Who reads the next one, and those that hang (stream_reader_place(), stream_reader_stuck()):
+ * processes in whose memory they do are told without their stacks. At first 0 and none. */
+void session_set_stand_reader(struct session *s, unsigned int place, uint32_t stuck);
+/* In passes over all threads from now on, who holds a monitor is looked for in that process, which
+ * runs .NET. 0 or negative errno. */
+int session_look_for_monitors(struct session *s, uint32_t tgid);
 typedef void (*stands_take_fn)(void *ctx, const struct event_stand *stand, const uint8_t *stack);
 /* Whole records at the begin of what was read, borrowed until take returns, each aligned as bytes
  * is. Returns the bytes that they are, or -EPROTO. */
@@ -183,6 +194,12 @@ int session_set_look_share(struct session *s, uint32_t tgid, const struct look_s
 /* Why that cannot be done, as a clause for people; NULL where it can. Borrowed until
  * session_free(). */
 const char *session_stands_why(const struct session *s);
+
+/* Why wakers are not told though they were asked for, as a clause for people; NULL where they are.
+ * Borrowed until session_free(). */
+const char *session_wakers_why(const struct session *s);
+/* Wakers that were not kept, for their number or for want of room, since the load. */
+uint64_t session_wakers_lost(const struct session *s);
 
 /* Whether this kernel counts what threads wait (CONFIG_SCHED_INFO): only then there is a quiet
  * gear. A session that is to begin in it begins in the full one elsewhere. */

@@ -35,6 +35,8 @@ struct session {
 	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
 	bool stands;		   /* where threads stand can be read */
 	char stands_why[256];	   /* why not, "" where nobody asked */
+	bool wakers;		   /* who ends waits is told */
+	char wakers_why[256];	   /* the same */
 	uint32_t stand_tgids[FILTER_TGIDS_MAX]; /* of the last pass: processes that were chosen */
 	size_t stand_tgid_cnt;
 	/* Requests. */

@@ -63,6 +63,21 @@ int session_set_look_share(struct session *s, uint32_t tgid, const struct look_s
 	return bpf_map__update_elem(map, &tgid, sizeof(tgid), share, sizeof(*share), BPF_ANY);
 }
 
+void session_set_stand_reader(struct session *s, unsigned int place, uint32_t stuck)
+{
+	s->bpf->bss->stand_place = place;
+	s->bpf->bss->stand_stuck = stuck;
+}
+
+int session_look_for_monitors(struct session *s, uint32_t tgid)
+{
+	uint8_t one = 1;
+
+	return s->stands ? bpf_map__update_elem(s->bpf->maps.stand_monitors, &tgid, sizeof(tgid),
+						&one, sizeof(one), BPF_ANY)
+			 : -ENOTSUP;
+}
+
 void session_clear_look_shares(struct session *s)
 {
 	struct bpf_map *map = s->bpf->maps.look_shares;
@@ -117,6 +132,8 @@ int stands_open(struct hotrun_bpf *bpf, const struct stands_ask *ask)
 		return err;
 	bpf->bss->stand_selects = ask->tgid_cnt > 0;
 	bpf->bss->stand_tid = ask->tid;
+	bpf->bss->stand_place = ask->place;
+	bpf->bss->stand_stuck = ask->stuck;
 	bpf->bss->stand_awake_ns = ask->awake_ns;
 	fd = bpf_iter_create(bpf_link__fd(bpf->links.read_stands));
 	return fd < 0 ? -errno : fd;

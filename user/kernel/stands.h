@@ -17,6 +17,8 @@ struct stands_ask {
 	size_t tgid_cnt;       /* 0 = of all */
 	uint32_t tid;	       /* that thread alone; 0 = all */
 	uint64_t awake_ns;     /* not who has slept for longer; 0 = all */
+	unsigned int place;    /* as of session_set_stand_reader() */
+	uint32_t stuck;
 };
 
 /* A descriptor, owned, whose reading is one pass, or negative errno. One at a time: what is asked

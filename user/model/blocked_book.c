@@ -10,6 +10,7 @@
 #define BRIEF_MOST   64
 #define LASTING_MOST 512
 #define ROWS_MOST    8192u /* of a slice */
+#define WAKERS_MOST  4096u /* the same */
 /* So much time without a look before a slice is what its looks stand for as well: on a host that is
  * full of other work there may be none for seconds. */
 #define UNSEEN_MOST_NS 5000000000ull
@@ -26,6 +27,7 @@ const uint32_t blocked_book_surprise = 2 * (BRIEF_MOST + LASTING_MOST);
 void blocked_book_clear(struct blocked_book *b)
 {
 	free(b->rows);
+	free(b->wakers);
 	free(b->threads);
 	free(b->processes);
 	*b = (struct blocked_book){0};
@@ -33,7 +35,7 @@ void blocked_book_clear(struct blocked_book *b)
 
 void blocked_book_forget(struct blocked_book *b)
 {
-	b->threads_cnt = b->processes_cnt = b->rows_cnt = 0;
+	b->threads_cnt = b->processes_cnt = b->rows_cnt = b->wakers_cnt = 0;
 	b->looks = b->asked_looks = 0;
 	b->unseen_ns = 0;
 	b->share = 0;
@@ -46,7 +48,7 @@ void blocked_book_begin_slice(struct blocked_book *b, bool on)
 		b->unseen_ns = 0;
 	b->slice++;
 	b->looks = 0;
-	b->rows_cnt = 0;
+	b->rows_cnt = b->wakers_cnt = 0;
 }
 
 void blocked_book_end_look(struct blocked_book *b)
@@ -66,9 +68,14 @@ void blocked_book_end_slice(struct blocked_book *b, struct model *m, uint64_t sl
 	for (size_t i = 0; b->looks && i < b->rows_cnt; i++)
 		m->stands[b->rows[i].row].blocked_ns =
 			(uint64_t)(b->rows[i].weight * (double)b->unseen_ns / b->looks);
-	if (b->looks)
+	if (b->looks) {
+		b->look_ns = (double)b->unseen_ns / b->looks;
 		b->unseen_ns = 0;
-	b->rows_cnt = 0;
+	}
+	for (size_t i = 0; i < b->wakers_cnt; i++)
+		m->wakers[b->wakers[i].row].blocked_ns =
+			(uint64_t)(b->wakers[i].weight * b->look_ns);
+	b->rows_cnt = b->wakers_cnt = 0;
 }
 
 /* --- a thread -------------------------------------------------------------------------------- */
@@ -113,6 +120,8 @@ static void recall(const struct blocked_thread *t, struct model_stand *s)
 
 static void remember(struct blocked_thread *t, const struct model *m, const struct model_stand *s)
 {
+	if (t->switches != s->switches)
+		t->found = 0;
 	t->switches = s->switches;
 	t->kernel_stack = s->at.kernel_stack;
 	t->user_stack = s->at.user_stack;
@@ -203,6 +212,27 @@ void blocked_book_take(struct blocked_book *b, struct model *m, const struct mod
 	p->broken += t->is_broken;
 	blocked_book_count(b, m, &s, share);
 	add_row(b, m, t, &s, weight_of(share));
+	if (t->switches == s.switches)
+		t->found += weight_of(share);
+}
+
+bool blocked_book_wake(struct blocked_book *b, struct model *m, const struct model_waker *waker,
+		       uint64_t switches)
+{
+	struct blocked_thread *t = waker->woken < b->threads_cnt ? &b->threads[waker->woken] : NULL;
+	struct model_waker row = *waker;
+
+	if (!t || !t->is_known || t->switches != switches || !(t->found > 0))
+		return false;
+	row.wait_kernel = t->kernel_stack;
+	row.wait_user = t->user_stack;
+	row.slice = (uint32_t)m->slices_cnt - 1;
+	if (b->wakers_cnt >= WAKERS_MOST || GROW(b->wakers, b->wakers_cnt, b->wakers_cap) ||
+	    model_waker_add(m, &row))
+		return false;
+	b->wakers[b->wakers_cnt++] = (struct blocked_row){t->found, (uint32_t)m->wakers_cnt - 1};
+	t->found = 0;
+	return true;
 }
 
 /* --- who is looked at in part ---------------------------------------------------------------- */

@@ -23,6 +23,7 @@ struct blocked_thread {
 	uint32_t flags;
 	uint32_t slice; /* number of the slice; 0 = none yet */
 	uint32_t row;	/* in that slice, of the book's rows */
+	double found;	/* in this wait: threads, summed over looks */
 	bool is_known;	/* its stacks are those of switches */
 	bool is_broken;
 };
@@ -50,8 +51,10 @@ struct blocked_book {
 	uint32_t asked_looks; /* since shares were set */
 	uint32_t share;	      /* of 2^32, of processes that have none of their own; 0 = all */
 	bool on;	      /* there are looks in the slice */
+	double look_ns;	      /* that a look stood for lately */
 	uint64_t unseen_ns;   /* in slices before this one, in which no look ended */
-	MODEL_TABLE(struct blocked_row, rows); /* of the slice */
+	MODEL_TABLE(struct blocked_row, rows);	 /* of the slice */
+	MODEL_TABLE(struct blocked_row, wakers); /* the same, of the model's wakers */
 	MODEL_TABLE(struct blocked_thread, threads);
 	MODEL_TABLE(struct blocked_process, processes);
 };
@@ -72,6 +75,12 @@ void blocked_book_take(struct blocked_book *b, struct model *m, const struct mod
 /* Of a look that found more than can be taken: they count for shares alone. */
 void blocked_book_count(struct blocked_book *b, const struct model *m,
 			const struct model_stand *stand, uint32_t share);
+/*
+ * A thread was woken (waker->woken) that had so many switches, if that is a wait that looks have
+ * found: adds who did it, whose blocked_ns comes with the end of the slice. True: it was.
+ */
+bool blocked_book_wake(struct blocked_book *b, struct model *m, const struct model_waker *waker,
+		       uint64_t switches);
 /* That look has ended. */
 void blocked_book_end_count(struct blocked_book *b);
 /* The look has ended, all that it found was taken. */

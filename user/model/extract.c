@@ -269,6 +269,30 @@ static void take_stands(struct extract *x, const struct stretch *stretch)
 	}
 }
 
+static void take_wakers(struct extract *x, const struct stretch *stretch)
+{
+	EACH_ROW(x, wakers, stretch, row)
+	{
+		uint32_t woken = extract_thread(x, row.woken);
+		uint32_t by = extract_thread(x, row.at.thread);
+		struct taken_process *process;
+
+		if (woken == MODEL_NONE || by == MODEL_NONE)
+			continue;
+		process = extract_taken_process(x, x->from->threads[row.woken].process);
+		if (!process->selected)
+			continue;
+		/* Of the waker too, whoever it is: its stack is read through its mappings. */
+		extract_mappings(x,
+				 extract_taken_process(x, x->from->threads[row.at.thread].process));
+		row.woken = woken;
+		row.at.thread = by;
+		extract_stack(x, row.at.kernel_stack);
+		extract_stack(x, row.at.user_stack);
+		extract_check(x, model_waker_add(x->m, &row));
+	}
+}
+
 static void take_cpus(struct extract *x, const struct stretch *stretch)
 {
 	EACH_ROW(x, cpus, stretch, row)
@@ -377,6 +401,7 @@ static void take_slices(struct extract *x, const struct stretch *stretch)
 	take_throttles(x, stretch);
 	take_requests(x, stretch);
 	take_stands(x, stretch);
+	take_wakers(x, stretch);
 	take_cpus(x, stretch);
 	take_samples(x, from->slices[stretch->first].start_ns, from->slices[stretch->last].end_ns);
 }

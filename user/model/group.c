@@ -9,14 +9,20 @@
 
 static bool wanted(const struct group *g, const struct model_sample *sample)
 {
+	uint32_t process = g->m->threads[sample->thread].process;
+
 	if (sample->kind != SAMPLE_ON_CPU)
 		return false;
-	return g->process == MODEL_NONE || g->m->threads[sample->thread].process == g->process;
+	if (g->wanted)
+		return g->wanted[process];
+	return g->process == MODEL_NONE || process == g->process;
 }
 
-int group_begin(struct group *g, const struct model *m, uint32_t process)
+static int begin(struct group *g)
 {
-	*g = (struct group){.m = m, .process = process, .sample = MODEL_NONE};
+	const struct model *m = g->m;
+
+	g->sample = MODEL_NONE;
 	g->first = calloc(m->threads_cnt + 1, sizeof(*g->first));
 	g->next = calloc(m->samples_cnt + 1, sizeof(*g->next));
 	if (!g->first || !g->next) {
@@ -35,6 +41,18 @@ int group_begin(struct group *g, const struct model *m, uint32_t process)
 		g->first[sample->thread] = (uint32_t)i;
 	}
 	return 0;
+}
+
+int group_begin(struct group *g, const struct model *m, uint32_t process)
+{
+	*g = (struct group){.m = m, .process = process};
+	return begin(g);
+}
+
+int group_begin_of(struct group *g, const struct model *m, const uint8_t *wanted)
+{
+	*g = (struct group){.m = m, .process = MODEL_NONE, .wanted = wanted};
+	return begin(g);
 }
 
 bool group_next(struct group *g, uint32_t *ret_sample)

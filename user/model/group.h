@@ -15,16 +15,19 @@
 
 struct group {
 	const struct model *m;
-	uint32_t process; /* row, MODEL_NONE = all */
-	uint32_t thread;  /* whose samples are handed out */
-	uint32_t sample;  /* the next one of that thread, MODEL_NONE = go to the next thread */
-	uint32_t *first;  /* per thread: its first sample */
-	uint32_t *next;	  /* per sample: the next of the same thread */
+	uint32_t process;      /* row, MODEL_NONE = all */
+	const uint8_t *wanted; /* by process: whether it is; NULL = as process says */
+	uint32_t thread;       /* whose samples are handed out */
+	uint32_t sample;       /* the next one of that thread, MODEL_NONE = go to the next thread */
+	uint32_t *first;       /* per thread: its first sample */
+	uint32_t *next;	       /* per sample: the next of the same thread */
 };
 
 /* Prepares g over the on-CPU samples of process; linear in samples and threads. 0 or -ENOMEM. The
  * tables of m must not grow in samples or threads until group_end(). */
 int group_begin(struct group *g, const struct model *m, uint32_t process);
+/* The same of those whose row in wanted (borrowed until group_end()) is not 0; NULL = all. */
+int group_begin_of(struct group *g, const struct model *m, const uint8_t *wanted);
 /* Sets *ret_sample to the next row of m->samples and returns true, or returns false at the end. */
 bool group_next(struct group *g, uint32_t *ret_sample);
 /* Releases what g holds. Takes a zeroed one. */

@@ -25,4 +25,6 @@ struct harm {
 
 /* The sums over the samples of process, MODEL_NONE = all. */
 struct harm harm_sum(const struct model *m, uint32_t process);
+/* Over those whose row in wanted is not 0; NULL = all. */
+struct harm harm_sum_of(const struct model *m, const uint8_t *wanted);
 #endif

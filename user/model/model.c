@@ -49,6 +49,7 @@ void model_free(struct model *m)
 	free(m->signals);
 	free(m->pasts);
 	free(m->stands);
+	free(m->wakers);
 	free(m->cpus);
 	free(m->losses);
 	free(m->strings);

@@ -101,6 +101,7 @@ enum model_loss_cause {
 	LOSS_TICKS_MISSED = 21,	  /* expected by CPU time, not taken */
 	LOSS_NAMES_TIMEOUT = 22,  /* look-ups abandoned at their deadline */
 	LOSS_ITERATOR = 23,	  /* accounts or sockets that could not be read in a slice */
+	LOSS_WAKERS = 24,	  /* of waits that were found, whose waker was not kept */
 	LOSS_CAUSE_CNT
 };
 
@@ -422,6 +423,19 @@ struct model_stand {
 };
 #define STAND_CALL_NONE UINT64_MAX
 
+/* A wait that a look had found is over: who ended it. */
+struct model_waker {
+	/* What resolve_sample() takes: time, the thread that ran where the wakeup came from, and
+	 * its stacks. In an interrupt it may have nothing to do with it (judge/wakers.h); of an
+	 * idle CPU it is the one that was woken. */
+	struct model_sample at;
+	uint64_t blocked_ns;		 /* that the wait stood for, of all slices */
+	uint64_t wait_kernel, wait_user; /* stacks of who was woken: those of its model_stand */
+	uint32_t woken;			 /* thread, row */
+	uint32_t slice;
+	bool idle; /* no thread ran there */
+};
+
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
@@ -517,6 +531,7 @@ struct model {
 	MODEL_TABLE(struct model_signal, signals);
 	MODEL_TABLE(struct model_past, pasts);
 	MODEL_TABLE(struct model_stand, stands);
+	MODEL_TABLE(struct model_waker, wakers);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
 	uint64_t samples_gone; /* rows of samples that were forgotten from the front so far */
@@ -655,6 +670,7 @@ int model_response_add(struct model *m, const struct model_response *response);
 int model_signal_add(struct model *m, const struct model_signal *signal);
 int model_past_add(struct model *m, const struct model_past *past);
 int model_stand_add(struct model *m, const struct model_stand *stand);
+int model_waker_add(struct model *m, const struct model_waker *waker);
 int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);

@@ -6,7 +6,7 @@
 
 #include "model/frame_view.h"
 
-int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int flags)
+static int begin(struct paths *p, struct model *m, unsigned int flags)
 {
 	*p = (struct paths){
 		.m = m,
@@ -20,7 +20,21 @@ int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int
 	p->locations = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->locations));
 	if (!p->frames || !p->methods || !p->calls || !p->locations)
 		return -ENOMEM;
-	return group_begin(&p->group, m, process);
+	return 0;
+}
+
+int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int flags)
+{
+	int err = begin(p, m, flags);
+
+	return err ? err : group_begin(&p->group, m, process);
+}
+
+int paths_begin_of(struct paths *p, struct model *m, const uint8_t *wanted, unsigned int flags)
+{
+	int err = begin(p, m, flags);
+
+	return err ? err : group_begin_of(&p->group, m, wanted);
 }
 
 /* Adds a frame. Neighbours that are one after folding are one, and so are calls of a named method

@@ -42,6 +42,9 @@ struct paths {
 
 /* 0 or -ENOMEM; paths_end() is due in both cases. */
 int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int flags);
+/* The same of those processes whose row in wanted (borrowed until paths_end()) is not 0; NULL =
+ * all. */
+int paths_begin_of(struct paths *p, struct model *m, const uint8_t *wanted, unsigned int flags);
 /* Goes to the next sample; false at the end. */
 bool paths_next(struct paths *p);
 /* Takes a zeroed one. */

@@ -91,6 +91,14 @@ int model_stand_add(struct model *m, const struct model_stand *stand)
 	return 0;
 }
 
+int model_waker_add(struct model *m, const struct model_waker *waker)
+{
+	if (GROW(m->wakers, m->wakers_cnt, m->wakers_cap))
+		return -ENOMEM;
+	m->wakers[m->wakers_cnt++] = *waker;
+	return 0;
+}
+
 int model_cpu_add(struct model *m, const struct model_cpu *cpu)
 {
 	if (GROW(m->cpus, m->cpus_cnt, m->cpus_cap))
@@ -123,6 +131,7 @@ void model_forget_slice(struct model *m)
 	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
 	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = m->stands_cnt = 0;
+	m->wakers_cnt = 0;
 }
 
 /* --- the cut --------------------------------------------------------------------------------- */
@@ -138,6 +147,7 @@ void model_forget_slice(struct model *m)
 	DO(signals)          \
 	DO(pasts)            \
 	DO(stands)           \
+	DO(wakers)           \
 	DO(cpus)             \
 	DO(losses)
 

@@ -647,8 +647,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	memory->addresses_cnt =
 		p->wanted_cnt < PARSE_ADDRESSES_MAX ? (uint32_t)p->wanted_cnt : PARSE_ADDRESSES_MAX;
 	if (memory->addresses_cnt)
-		memcpy(memory->addresses, p->wanted,
-		       memory->addresses_cnt * sizeof(*p->wanted));
+		memcpy(memory->addresses, p->wanted, memory->addresses_cnt * sizeof(*p->wanted));
 	p->job = file_requests_job_new(jm->sources->requests, m, process, &parse);
 	if (!p->job) {
 		close(fd);

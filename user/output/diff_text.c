@@ -333,6 +333,17 @@ static void put_finding(const struct page *p, const struct diff_finding *f)
 	words_put(p->out, p->o->width, w.text, INDENT + FIGURE_COLUMNS, INDENT + FIGURE_COLUMNS);
 }
 
+static void put_names_note(const struct page *p)
+{
+	struct words w = {0};
+
+	if (!p->d->perhaps_names)
+		return;
+	words_add(&w, "left out: %s figures of compiled code whose name perhaps only came or went",
+		  number_count(p->d->perhaps_names).text);
+	put_note(p, w.text);
+}
+
 static void put_findings(const struct page *p)
 {
 	const struct diff *d = p->d;
@@ -345,6 +356,7 @@ static void put_findings(const struct page *p)
 			"could "
 			"have been seen)\n",
 			number_count(d->tested).text);
+		put_names_note(p);
 		return;
 	}
 	fprintf(p->out,
@@ -357,6 +369,7 @@ static void put_findings(const struct page *p)
 	if (shown < d->findings_cnt)
 		fprintf(p->out, "… %s more (--rows 0 shows all)\n",
 			number_count(d->findings_cnt - shown).text);
+	put_names_note(p);
 }
 
 /* --- what could be seen ----------------------------------------------------------------------- */

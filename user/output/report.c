@@ -156,6 +156,11 @@ static int read_blocked(struct report *r)
 	r->blocked = blocked_new(r->m);
 	if (r->blocked)
 		r->hangs = hangs_new(r->m, r->blocked);
+	if (r->hangs && r->m->wakers_cnt) {
+		r->wakers = wakers_new(r->m, r->blocked);
+		if (!r->wakers)
+			return -ENOMEM;
+	}
 	return r->hangs ? 0 : -ENOMEM;
 }
 
@@ -170,6 +175,7 @@ static void report_clear(struct report *r)
 	free(r->throttled);
 	report_hottest_free(r->hottest);
 	verdicts_free(r->verdicts);
+	wakers_free(r->wakers);
 	hangs_free(r->hangs);
 	blocked_free(r->blocked);
 }

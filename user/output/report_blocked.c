@@ -13,10 +13,14 @@
 #include "output/report_internal.h"
 #include "output/threads.h"
 
-#define KINDS_SHOWN 4
-#define ROLE_LEAST  14
-#define ROLE_MOST   20
-#define CHAIN_WIDE  60 /* below, a chain is told without what lies in between */
+#define KINDS_SHOWN	     4
+#define WAKERS_SHOWN	     3
+#define WAKERS_INDENT	     21 /* below how many threads there are */
+#define WAKER_NAME_COLUMNS   30
+#define WAKER_METHOD_COLUMNS 60
+#define ROLE_LEAST	     14
+#define ROLE_MOST	     20
+#define CHAIN_WIDE	     60 /* below, a chain is told without what lies in between */
 
 /* "±1.2"; the far side alone where it would reach beyond 0 or 1; nothing where it is not known. */
 static struct number error_text(const struct blocked_share *share)
@@ -118,6 +122,45 @@ static bool is_shown(const struct report *r, const struct blocked_group *g)
 	return r->o.idle || !g->group->idle;
 }
 
+static void add_waker(struct words *w, const struct report *r, const struct waker *waker)
+{
+	char name[NAME_BYTES], method[LABEL_METHOD_BYTES];
+
+	if (waker->kind != WAKER_THREAD) {
+		words_add(w, "%s", waker_kind_id(waker->kind));
+		return;
+	}
+	label_process(name, &r->m->processes[waker->process], WAKER_NAME_COLUMNS);
+	words_add(w, "%s", name);
+	if (waker->method != MODEL_NONE) {
+		label_method(method, &r->m->symbols[waker->method], WAKER_METHOD_COLUMNS,
+			     r->m->raw_names ? LABEL_RAW : 0);
+		words_add(w, ": %s", method);
+	}
+}
+
+/* "woken by Shop.Api: Shop.Cart.Unlock 87 %, timer 13 %": parts of the time whose end is known. */
+static void put_wakers(const struct report *r, const struct standing_group *g)
+{
+	const struct waker *wakers;
+	struct words w = {0};
+	uint64_t all_ns;
+	size_t cnt = r->wakers ? wakers_of(r->wakers, g, &wakers, &all_ns) : 0;
+
+	if (!cnt || !all_ns)
+		return;
+	words_add(&w, "woken by ");
+	for (size_t i = 0; i < cnt && i < WAKERS_SHOWN; i++) {
+		words_add(&w, "%s", i ? ", " : "");
+		add_waker(&w, r, &wakers[i]);
+		words_add(&w, " %s",
+			  number_percent((double)wakers[i].blocked_ns / (double)all_ns).text);
+	}
+	if (cnt > WAKERS_SHOWN)
+		words_add(&w, ", %s more", number_count(cnt - WAKERS_SHOWN).text);
+	put_paragraph(r, &w, WAKERS_INDENT);
+}
+
 static void put_groups(const struct report *r, const struct blocked_process *p)
 {
 	size_t shown = 0, more = 0;
@@ -138,6 +181,7 @@ static void put_groups(const struct report *r, const struct blocked_process *p)
 		s.item = &p->groups[i].sum;
 		s.of = &p->groups[i];
 		table_put_row(r->out, &t, &s);
+		put_wakers(r, p->groups[i].group);
 	}
 	table_put_more(r->out, &t, more);
 }

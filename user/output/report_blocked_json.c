@@ -9,6 +9,7 @@
 
 /* Of one process; more are counted. */
 #define GROUPS_MAX 1000
+#define WAKERS_MAX 100 /* of a group */
 
 static void put_share(struct json *j, const char *key, const char *error_key,
 		      const struct blocked_share *share)
@@ -53,6 +54,41 @@ static void put_kind(struct json *j, const struct blocked *b, const struct block
 	json_end(j);
 }
 
+/* Who ended its waits: null where nobody asked, empty where none is known. */
+static void put_wakers(struct json *j, const struct report *r, const struct standing_group *g)
+{
+	const struct waker *wakers;
+	uint64_t all_ns;
+	size_t cnt;
+
+	if (!r->wakers) {
+		json_null(j, "wakers");
+		return;
+	}
+	cnt = wakers_of(r->wakers, g, &wakers, &all_ns);
+	json_array(j, "wakers");
+	for (size_t i = 0; i < cnt && i < WAKERS_MAX; i++) {
+		const struct waker *w = &wakers[i];
+		const struct model_process *p =
+			w->process == MODEL_NONE ? NULL : &r->m->processes[w->process];
+
+		json_object(j, NULL);
+		json_text(j, "kind", waker_kind_id(w->kind));
+		if (p)
+			json_count(j, "pid", p->tgid);
+		else
+			json_null(j, "pid");
+		json_text(j, "process", !p ? NULL : p->name[0] ? p->name : p->comm);
+		json_text(j, "method",
+			  w->method == MODEL_NONE ? NULL : r->m->symbols[w->method].name);
+		json_count(j, "wakeups", w->wakeups);
+		json_count(j, "blocked_ns", w->blocked_ns);
+		json_real(j, "share", (double)w->blocked_ns / (double)all_ns);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static void put_group(struct json *j, const struct report *r, const struct blocked_group *g)
 {
 	uint32_t holder = hangs_holder(r->hangs, g->group);
@@ -68,6 +104,7 @@ static void put_group(struct json *j, const struct report *r, const struct block
 		json_count(j, "holder_tid", holder);
 	else
 		json_null(j, "holder_tid");
+	put_wakers(j, r, g->group);
 	threads_json_frames(j, r->m, r->blocked->standing, g->group);
 	json_end(j);
 }

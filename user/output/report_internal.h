@@ -11,6 +11,7 @@
 #include "judge/books.h"
 #include "judge/hang.h"
 #include "judge/verdicts.h"
+#include "judge/wakers.h"
 #include "model/contention.h"
 #include "model/model.h"
 #include "model/policy.h"
@@ -52,6 +53,7 @@ struct report {
 	/* NULL where the capture has no rows of where threads stood. */
 	struct blocked *blocked;
 	struct hangs *hangs;
+	struct wakers *wakers; /* who ended those waits; NULL: nobody asked */
 };
 
 /* Processes that the first screen says more of. */

@@ -26,10 +26,11 @@ struct threads_options {
 	bool own;	    /* hotrun itself, too: it was asked for */
 	bool idle;	    /* idle ones, too */
 	bool verbose;	    /* whole stacks and thread ids below each line */
+	bool window;	    /* of a capture, not its end alone: a part of it in time */
 	int64_t time;	    /* of the look, seconds since the epoch */
 };
 
-/* stands.pass_ns 0: of the end of a capture. Both return 0, -ENOMEM, or -EIO when out failed. */
+/* stands.pass_ns 0: of a capture. Both return 0, -ENOMEM, or -EIO when out failed. */
 int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options);
 /* THREADS_JSON_GROUPS groups, whatever the options say but all and own, with their frames. */

@@ -295,7 +295,9 @@ static void put_head(const struct page *p)
 		fprintf(p->out, " · looked at in %s, nothing was stopped\n",
 			number_time(p->stands->pass_ns).text);
 	else
-		fputs(" · as the recording ended\n", p->out);
+		fprintf(p->out, " · %s\n",
+			p->options.window ? "the last look at every thread in that time"
+					  : "as the recording ended");
 }
 
 static void put_foot(const struct page *p)

@@ -420,10 +420,15 @@ static const struct column past_columns[] = {
 };
 
 static const struct column_word stand_words[] = {
-	{STAND_KERNEL_THREAD, "kernel thread"},	   {STAND_RUNS, "it was on a CPU"},
-	{STAND_MOVED, "it ran while it was read"}, {STAND_UNREADABLE, "user stack not readable"},
-	{STAND_COMPAT, "a 32-bit task"},	   {STAND_NO_USER, "no user registers"},
-	{STAND_DEEP, "deeper than is read"},	   {STAND_LOCK, "waits for a futex"},
+	{STAND_KERNEL_THREAD, "kernel thread"},
+	{STAND_RUNS, "it was on a CPU"},
+	{STAND_MOVED, "it ran while it was read"},
+	{STAND_UNREADABLE, "user stack not readable"},
+	{STAND_COMPAT, "a 32-bit task"},
+	{STAND_NO_USER, "no user registers"},
+	{STAND_DEEP, "deeper than is read"},
+	{STAND_LOCK, "waits for a futex"},
+	{STAND_MONITOR, "holder is of a monitor of .NET"},
 };
 static const struct column stand_columns[] = {
 	C(model_stand, U32, slice, ""),
@@ -436,10 +441,25 @@ static const struct column stand_columns[] = {
 	C(model_stand, LETTER, state, "a letter as in /proc/PID/stat"),
 	C(model_stand, U32, flags, "", SUM_OF(stand_words)),
 	C(model_stand, U64, call, "number of the system call that it was in, -1 = none"),
-	C(model_stand, U32, holder, "tid of who held the mutex it waited for, 0 = not known"),
+	C(model_stand, U32, holder,
+	  "tid of who held the mutex or monitor it waited for, 0 = not known"),
 	C(model_stand, BOOL, sampled, "1 = it ran: its stack is that of its last sample"),
 	CN(model_stand, U64, at.kernel_stack, "kernel_stack", "stack.key, 0 = none"),
 	CN(model_stand, U64, at.user_stack, "user_stack", "stack.key, 0 = none"),
+};
+
+static const struct column waker_columns[] = {
+	C(model_waker, U32, slice, ""),
+	C(model_waker, U32, woken, "thread"),
+	CN(model_waker, U32, at.thread, "thread",
+	   "that ran on the CPU which woke it; of an idle one: woken"),
+	CN(model_waker, NS, at.time_ns, "time_ns", ""),
+	C(model_waker, SUM, blocked_ns, "that the wait stood for, of all slices"),
+	C(model_waker, BOOL, idle, "1 = that CPU was idle: an interrupt did it"),
+	CN(model_waker, U64, at.kernel_stack, "kernel_stack", "stack.key, 0 = none"),
+	CN(model_waker, U64, at.user_stack, "user_stack", "stack.key, 0 = none"),
+	C(model_waker, U64, wait_kernel, "as stand.kernel_stack of the wait"),
+	C(model_waker, U64, wait_user, "as stand.user_stack of the wait"),
 };
 
 #define QUEUE(n, what, named) CN(model_cpu, SUM, queue[n], "queue_" named, what, LATER(OFF_QUEUES))
@@ -582,6 +602,10 @@ const struct table_layout store_tables[TABLE_CNT] = {
 			  "slice. Threads are looked at some times a second, at random moments; "
 			  "some stand for others.",
 			  OF_SLICE(stands), LATER(OFF_STANDS)),
+	[TABLE_WAKER] = T(waker,
+			  "Who ended waits that stand tells of (record --wakers): a row a wakeup. "
+			  "Not all were kept.",
+			  OF_SLICE(wakers), LATER(OFF_NO_FIGURE)),
 	[TABLE_CPU] =
 		T(cpu, "Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.",
 		  OF_SLICE(cpus)),

@@ -38,6 +38,7 @@ enum store_table {
 	TABLE_SIGNAL,
 	TABLE_PAST,
 	TABLE_STAND,
+	TABLE_WAKER,
 	TABLE_CPU,
 	TABLE_LOSS,
 	TABLE_RENAMING,
@@ -138,6 +139,7 @@ union store_row {
 	struct model_signal signal;
 	struct model_past past;
 	struct model_stand stand;
+	struct model_waker waker;
 	struct model_cpu cpu;
 	struct model_loss loss;
 	struct model_renaming renaming;

@@ -311,6 +311,24 @@ static int take_stand(struct reader *r, uint64_t id, union store_row *row)
 	return model_stand_add(r->m, stand);
 }
 
+static int take_waker(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model_waker *waker = &row->waker;
+
+	(void)id;
+	if (waker->slice >= r->m->slices_cnt || waker->at.thread >= r->m->threads_cnt ||
+	    waker->woken >= r->m->threads_cnt)
+		return -EBADMSG;
+	waker->at = (struct model_sample){
+		.time_ns = waker->at.time_ns,
+		.thread = waker->at.thread,
+		.kind = SAMPLE_ON_CPU,
+		.kernel_stack = waker->at.kernel_stack,
+		.user_stack = waker->at.user_stack,
+	};
+	return model_waker_add(r->m, waker);
+}
+
 static int take_cpu(struct reader *r, uint64_t id, union store_row *row)
 {
 	(void)id;
@@ -372,6 +390,7 @@ static const struct {
 	[TABLE_SIGNAL] = {take_signal, UINT32_MAX - 1},
 	[TABLE_PAST] = {take_past, UINT32_MAX - 1},
 	[TABLE_STAND] = {take_stand, UINT32_MAX - 1},
+	[TABLE_WAKER] = {take_waker, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
 	[TABLE_RENAMING] = {take_renaming, UINT32_MAX - 1},

@@ -409,12 +409,29 @@ CREATE TABLE stand (
 	flags INTEGER NOT NULL,          -- a sum of 1 kernel thread, 2 it was on a CPU, 4 it ran
 	                                 -- while it was read, 8 user stack not readable, 16 a
 	                                 -- 32-bit task, 32 no user registers, 64 deeper than is
-	                                 -- read, 128 waits for a futex
+	                                 -- read, 128 waits for a futex, 512 holder is of a monitor
+	                                 -- of .NET
 	call INTEGER NOT NULL,           -- number of the system call that it was in, -1 = none
-	holder INTEGER NOT NULL,         -- tid of who held the mutex it waited for, 0 = not known
+	holder INTEGER NOT NULL,         -- tid of who held the mutex or monitor it waited for, 0 =
+	                                 -- not known
 	sampled INTEGER NOT NULL,        -- 1 = it ran: its stack is that of its last sample
 	kernel_stack INTEGER NOT NULL,   -- stack.key, 0 = none
 	user_stack INTEGER NOT NULL      -- stack.key, 0 = none
+);
+
+-- Who ended waits that stand tells of (record --wakers): a row a wakeup. Not all were kept. Later.
+CREATE TABLE waker (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	woken INTEGER NOT NULL,          -- thread
+	thread INTEGER NOT NULL,         -- that ran on the CPU which woke it; of an idle one: woken
+	time_ns INTEGER NOT NULL,
+	blocked_ns INTEGER NOT NULL,     -- that the wait stood for, of all slices
+	idle INTEGER NOT NULL,           -- 1 = that CPU was idle: an interrupt did it
+	kernel_stack INTEGER NOT NULL,   -- stack.key, 0 = none
+	user_stack INTEGER NOT NULL,     -- stack.key, 0 = none
+	wait_kernel INTEGER NOT NULL,    -- as stand.kernel_stack of the wait
+	wait_user INTEGER NOT NULL       -- as stand.user_stack of the wait
 );
 
 -- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.

@@ -10,17 +10,11 @@
 #include "build_model.h"
 #include "build_page.h"
 #include "export/folded.h"
+#include "export_models.h"
 
 static char *folded(struct model *m, struct export_options options)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	cr_assert(out);
-	cr_assert_eq(folded_write(out, m, &options), 0);
-	fclose(out);
-	return text;
+	return export_text(folded_write, m, options, NULL);
 }
 
 static void expect_folded(struct model *m, struct export_options options, const char *expected)
@@ -87,10 +81,16 @@ Test(folded, replicas_are_merged_by_their_workload)
 
 Test(folded, one_process_only)
 {
-	expect_folded(
-		two_of_a_name(),
-		(struct export_options){.processes = (const uint32_t[]){1}, .processes_cnt = 1},
-		"app;main 3\n");
+	expect_folded(two_of_a_name(),
+		      (struct export_options){.wanted = (const uint8_t[]){0, 1, 0}},
+		      "app;main 3\n");
+}
+
+Test(folded, several_processes_are_one_result)
+{
+	expect_folded(two_of_a_name(),
+		      (struct export_options){.wanted = (const uint8_t[]){1, 1, 0}},
+		      "app;main 5\n");
 }
 
 Test(folded, unnamed_addresses_are_one_frame_unless_asked)

@@ -12,7 +12,9 @@
 #include "export/folded.h"
 #include "export/json.h"
 #include "export/ndjson.h"
+#include "export/otlp.h"
 #include "export/perf_script.h"
+#include "export/perfetto.h"
 #include "export/pprof.h"
 #include "export/speedscope.h"
 #include "export/svg.h"
@@ -26,11 +28,18 @@ static const struct format {
 	export_write write;
 	enum form form;
 } formats[] = {
-	{"csv", csv_write, FORM_TEXT},	     {"firefox", firefox_write, FORM_JSON},
-	{"folded", folded_write, FORM_TEXT}, {"json", json_write, FORM_JSON},
-	{"ndjson", ndjson_write, FORM_TEXT}, {"perf-script", perf_script_write, FORM_TEXT},
-	{"pprof", pprof_write, FORM_BYTES},  {"speedscope", speedscope_write, FORM_JSON},
-	{"svg", svg_write, FORM_TEXT},	     {"trunks", trunks_write, FORM_TEXT},
+	{"csv", csv_write, FORM_TEXT},
+	{"firefox", firefox_write, FORM_JSON},
+	{"folded", folded_write, FORM_TEXT},
+	{"json", json_write, FORM_JSON},
+	{"ndjson", ndjson_write, FORM_TEXT},
+	{"otlp", otlp_write, FORM_BYTES},
+	{"perf-script", perf_script_write, FORM_TEXT},
+	{"perfetto", perfetto_write, FORM_BYTES},
+	{"pprof", pprof_write, FORM_BYTES},
+	{"speedscope", speedscope_write, FORM_JSON},
+	{"svg", svg_write, FORM_TEXT},
+	{"trunks", trunks_write, FORM_TEXT},
 };
 #define FORMATS_CNT (sizeof(formats) / sizeof(*formats))
 

@@ -100,10 +100,9 @@ Test(pprof, what_is_not_known_is_left_out)
 
 Test(pprof, one_process_alone)
 {
-	uint32_t nginx = 1;
-	Pprof__Profile *p =
-		unpacked(export_model(EXPORT_SHOP),
-			 (struct export_options){.processes = &nginx, .processes_cnt = 1});
+	const uint8_t nginx[] = {0, 1};
+	Pprof__Profile *p = unpacked(export_model(EXPORT_SHOP),
+				     (struct export_options){.wanted = nginx, .subject = "nginx"});
 
 	cr_expect_eq(sum(p, 0), 20);
 	cr_expect_str_eq(text(p, p->mapping[0]->filename), "nginx");

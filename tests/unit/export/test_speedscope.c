@@ -25,6 +25,20 @@ Test(speedscope, blocked_time_has_no_gaps)
 		    "\"weights\":[1000000000,1000000000,1000000000],\"endValue\":3000000000}");
 }
 
+Test(speedscope, what_nobody_waited_for_is_left_out)
+{
+	struct model *m = export_model(EXPORT_SHOP);
+	struct export_options options = {.weight = EXPORT_WAITERS};
+	char *text = export_text(speedscope_write, m, options, NULL);
+
+	/* 30 samples at which five threads waited for it. */
+	cr_expect(strstr(text, "\"weights\":[50505050,50505050,"), "%s", text);
+	cr_expect(strstr(text, "\"endValue\":1515151500}]"), "%s", text);
+	cr_expect_not(strstr(text, "nginx"), "%s", text);
+	free(text);
+	model_free(m);
+}
+
 Test(speedscope, an_empty_capture_has_no_profile)
 {
 	export_says(speedscope_write, export_model(EXPORT_EMPTY), (struct export_options){0},

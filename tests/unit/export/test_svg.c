@@ -20,6 +20,15 @@ Test(svg, a_service_and_its_neighbour)
 	model_free(m);
 }
 
+Test(svg, says_what_is_weighed)
+{
+	export_says(svg_write, export_model(EXPORT_SHOP),
+		    (struct export_options){.weight = EXPORT_WAITERS},
+		    ">150 waiting threads</text>");
+	export_says(svg_write, export_model(EXPORT_SHOP),
+		    (struct export_options){.weight = EXPORT_BLOCKED}, ">5,100 ms blocked</text>");
+}
+
 static size_t count(const char *text, const char *word)
 {
 	size_t cnt = 0;

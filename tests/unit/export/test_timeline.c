@@ -76,9 +76,8 @@ Test(timeline, throttling_on_end_is_one_span_and_its_time_the_sum)
 Test(timeline, who_is_not_wanted_is_left_out)
 {
 	struct model *m = export_model(EXPORT_SHOP);
-	uint32_t nginx = 1;
-	struct timeline *t =
-		timeline_new(m, &(struct export_options){.processes = &nginx, .processes_cnt = 1});
+	const uint8_t nginx[] = {0, 1};
+	struct timeline *t = timeline_new(m, &(struct export_options){.wanted = nginx});
 
 	for (int kind = 0; kind < TIMELINE_KINDS; kind++)
 		cr_expect_eq(spans_of(t, (enum timeline_kind)kind, 0), 0);

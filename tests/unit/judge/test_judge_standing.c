@@ -373,6 +373,57 @@ Test(standing, processes_with_most_threads_that_wait_come_first)
 	drop(&f);
 }
 
+Test(standing, who_holds_a_monitor_is_told_of_those_that_wait_for_one)
+{
+	static const struct {
+		const char *what, *method, *module; /* the last managed one */
+		bool held;
+	} rows[] = {
+		{"a lock of .NET 10", "System.Threading.Monitor.Enter_Slowpath",
+		 "System.Private.CoreLib", true},
+		{"a lock of .NET 8", "Shop.Stock.Take", "Shop.Stock", true},
+		{"a lock of a collection",
+		 "System.Collections.Concurrent.ConcurrentDictionary.AcquireLocks",
+		 "System.Collections.Concurrent", true},
+		{"a wait for a pulse", "System.Threading.Monitor.Wait", "System.Private.CoreLib",
+		 false},
+		{"a sleep", "System.Threading.Thread.Sleep", "System.Private.CoreLib", false},
+	};
+	struct fixture f = make();
+	uint32_t unnamed = build_symbol(f.m, "7f1200001000", "", KIND_JIT, false);
+	uint32_t coreclr = build_symbol(f.m, "libcoreclr.so", "libcoreclr.so", KIND_NATIVE, false);
+	struct standing *s;
+	size_t cnt = sizeof(rows) / sizeof(rows[0]);
+
+	f.m->symbols[unnamed].reason = REASON_NO_PERF_MAP;
+	STAND(&f, 102, "mine", 5, f.start, f.nap);
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t method =
+			build_symbol(f.m, rows[i].method, rows[i].module, KIND_JIT, false);
+		struct model_stand *waits = STAND(&f, 200 + (uint32_t)i, rows[i].what, 5, f.start,
+						  method, coreclr, f.futex);
+
+		waits->holder = 102;
+		waits->flags |= STAND_MONITOR;
+	}
+	STAND(&f, 300, "no name", 5, f.start, unnamed, coreclr, f.futex)->holder = 102;
+	f.stands.rows[f.stands.cnt - 1].flags |= STAND_MONITOR;
+	/* A mutex of the C library, below managed code: what was found is not what it waits for. */
+	STAND(&f, 301, "native", 5, f.start, unnamed, f.c_lock, f.futex)->holder = 102;
+	f.stands.rows[f.stands.cnt - 1].flags |= STAND_MONITOR;
+	s = standing_new(f.m, &f.stands);
+	cr_assert(s);
+	for (size_t i = 0; i < s->groups_cnt; i++) {
+		uint32_t tid = f.m->threads[f.stands.rows[s->groups[i].stand].at.thread].tid;
+		bool held = tid >= 200 && tid < 200 + cnt && rows[tid - 200].held;
+
+		cr_expect_eq(s->groups[i].holder, held ? 102 : 0, "thread %u: %s", tid,
+			     tid >= 200 && tid < 200 + cnt ? rows[tid - 200].what : "");
+	}
+	standing_free(s);
+	drop(&f);
+}
+
 Test(standing, who_holds_a_mutex_is_told_where_a_thread_of_the_process_does)
 {
 	struct fixture f = make();

@@ -102,6 +102,75 @@ Test(blocked_book, lasting_waits_are_rows_of_their_own_and_brief_ones_at_one_pla
 	model_free(m);
 }
 
+static bool wake(struct model *m, struct blocked_book *b, uint32_t thread, uint32_t by,
+		 uint64_t switches)
+{
+	const struct model_waker waker = {.at = {.thread = by, .kernel_stack = 8, .user_stack = 9},
+					  .woken = thread};
+
+	return blocked_book_wake(b, m, &waker, switches);
+}
+
+Test(blocked_book, who_ends_a_wait_has_the_time_that_was_found_of_it)
+{
+	struct model *m = build_model(1, 99);
+	struct blocked_book b = {0};
+	uint32_t program = build_process(m, 100, "one", 0);
+	uint32_t t = build_thread(m, program, 101, "one", 0, 'S');
+	uint32_t by = build_thread(m, program, 102, "two", 0, 'S');
+	struct model_stand s = stand_of(t, 5, 100 * MS);
+
+	begin(m, &b);
+	cr_expect_not(wake(m, &b, t, by, 5), "nothing is known of that thread");
+	for (int i = 0; i < 4; i++) {
+		blocked_book_take(&b, m, &s, i == 3 ? LOOK_ALL : 1u << 31, i > 0);
+		blocked_book_end_look(&b);
+	}
+	cr_expect_not(wake(m, &b, t, by, 4), "an earlier wait");
+	cr_expect_not(wake(m, &b, t, by, 6), "a later one");
+	cr_assert(wake(m, &b, t, by, 5));
+	cr_expect_not(wake(m, &b, t, by, 5), "it ends once");
+	s = stand_of(t, 6, MS);
+	s.at.user_stack = 3;
+	blocked_book_take(&b, m, &s, LOOK_ALL, false);
+	blocked_book_end_look(&b);
+	cr_assert(wake(m, &b, t, by, 6));
+	blocked_book_end_slice(&b, m, 500 * MS);
+	cr_assert_eq(m->wakers_cnt, 2);
+	/* Three looks stood for two threads each, one for itself. */
+	cr_expect_eq(m->wakers[0].blocked_ns, 700 * MS);
+	cr_expect_eq(m->wakers[0].wait_kernel, 1);
+	cr_expect_eq(m->wakers[0].wait_user, 2);
+	cr_expect_eq(m->wakers[0].at.user_stack, 9);
+	cr_expect_eq(m->wakers[0].slice, 0);
+	cr_expect_eq(m->wakers[1].blocked_ns, 100 * MS);
+	cr_expect_eq(m->wakers[1].wait_user, 3);
+	blocked_book_clear(&b);
+	model_free(m);
+}
+
+Test(blocked_book, a_wait_that_ends_in_a_slice_without_a_look_counts_as_before)
+{
+	struct model *m = build_model(1, 99);
+	struct blocked_book b = {0};
+	uint32_t t = build_thread(m, build_process(m, 100, "one", 0), 101, "one", 0, 'S');
+	struct model_stand s = stand_of(t, 5, 100 * MS);
+
+	begin(m, &b);
+	for (int i = 0; i < 4; i++) {
+		blocked_book_take(&b, m, &s, LOOK_ALL, i > 0);
+		blocked_book_end_look(&b);
+	}
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
+	begin(m, &b);
+	cr_assert(wake(m, &b, t, t, 5));
+	blocked_book_end_slice(&b, m, BUILD_SECOND);
+	cr_expect_eq(m->wakers[0].blocked_ns, BUILD_SECOND);
+	cr_expect_eq(m->wakers[0].slice, 1);
+	blocked_book_clear(&b);
+	model_free(m);
+}
+
 Test(blocked_book, slices_without_a_look_are_stood_for_by_the_next_one)
 {
 	struct model *m = build_model(1, 99);

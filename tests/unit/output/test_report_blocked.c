@@ -115,6 +115,66 @@ Test(report_blocked, a_page_of_its_own)
 	report_expect("report_blocked.txt", make(), &(struct report_options){.blocked = true});
 }
 
+/* Its wait of that row is ended there, as in put(). */
+static void wake(struct model *m, size_t stand, uint32_t by, uint64_t blocked_ns,
+		 const uint32_t *frames)
+{
+	const struct model_stand *s = &m->stands[stand];
+	struct model_waker w = {.blocked_ns = blocked_ns,
+				.woken = s->at.thread,
+				.wait_kernel = s->at.kernel_stack,
+				.wait_user = s->at.user_stack};
+	uint32_t cnt = 0;
+
+	while (cnt < FRAMES_MAX && frames[cnt])
+		cnt++;
+	build_samples(m, by, 1, 0, frames, cnt);
+	w.at = m->samples[--m->samples_cnt];
+	cr_assert_eq(model_waker_add(m, &w), 0);
+}
+#define WAKE(m, stand, by, blocked, ...) \
+	wake(m, stand, by, blocked, (const uint32_t[FRAMES_MAX]){__VA_ARGS__})
+
+/* The first wait of the shop is ended by four. */
+static struct model *make_woken(void)
+{
+	struct model *m = make();
+	uint32_t evil = m->stands_cnt ? m->stands[m->stands_cnt - 1].at.thread : 0;
+	uint32_t set = build_symbol(m, "Shop.Pay.Client.Done", "Shop.Pay", KIND_JIT, true);
+	uint32_t take = build_symbol(m, "evil\033[31m\nline", "evil\"<b>.so", KIND_NATIVE, true);
+	uint32_t leave = build_symbol(m, "futex_wake", "[kernel]", KIND_KERNEL, false);
+	uint32_t irq =
+		build_symbol(m, "asm_sysvec_apic_timer_interrupt", "[kernel]", KIND_KERNEL, false);
+	uint32_t timer = build_symbol(m, "hrtimer_wakeup", "[kernel]", KIND_KERNEL, false);
+
+	WAKE(m, 0, m->stands[0].at.thread, 600 * MS, set, leave);
+	WAKE(m, 1, evil, 250 * MS, take, leave);
+	WAKE(m, 0, evil, 100 * MS, take, irq, timer);
+	WAKE(m, 1, evil, 50 * MS, leave);
+	return m;
+}
+
+Test(report_blocked, who_ended_a_wait_stands_below_it)
+{
+	report_expect("report_blocked_woken.txt", make_woken(),
+		      &(struct report_options){.blocked = true});
+}
+
+Test(report_blocked, machines_are_told_who_ended_it)
+{
+	struct model *m = make_woken();
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert(out);
+	cr_assert_eq(report_json_write(out, m, &(struct report_options){.blocked = true}), 0);
+	fclose(out);
+	golden_expect("report_blocked_woken.json", text, len);
+	free(text);
+	model_free(m);
+}
+
 Test(report_blocked, idle_waits_are_shown_where_they_are_asked_for)
 {
 	report_expect("report_blocked_idle_80.txt", make(),

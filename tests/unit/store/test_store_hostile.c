@@ -144,6 +144,9 @@ static const struct {
 	{"run delay beyond the histogram", "UPDATE run_delay SET slot = 26", EBADMSG},
 	{"stand of no slice", "UPDATE stand SET slice = 1", EBADMSG},
 	{"stand of no thread", "UPDATE stand SET thread = 2", EBADMSG},
+	{"waker of no slice", "UPDATE waker SET slice = 1", EBADMSG},
+	{"waker of no thread", "UPDATE waker SET thread = 2", EBADMSG},
+	{"waker of nobody", "UPDATE waker SET woken = 2", EBADMSG},
 	{"contention of no slice", "UPDATE contention SET slice = 1", EBADMSG},
 	{"contention of no process", "UPDATE contention SET runner = 2", EBADMSG},
 	{"contention without a runner",
@@ -257,7 +260,8 @@ Test(store_hostile, what_others_add_is_ignored)
 	"DROP VIEW process_request; DROP TABLE endpoint; DROP TABLE service; DROP TABLE " \
 	"response; DROP TABLE signal; DROP TABLE past; "
 #define FIRST_FORMAT                                                                               \
-	"DROP TABLE stand; ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE stack DROP COLUMN " \
+	"DROP TABLE stand; DROP TABLE waker; ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE " \
+	"stack DROP COLUMN "                                                                       \
 	"\"end\"; "                                                                                \
 	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "      \
 	"DROP VIEW process_cpu; DROP VIEW symbol_self;"                                            \
@@ -287,7 +291,7 @@ static void forget_later(struct model *m)
 	for (size_t i = 0; i < m->stacks_cnt; i++)
 		m->stacks[i].end = m->stacks[i].left_out = 0;
 	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = 0;
-	m->stands_cnt = 0;
+	m->stands_cnt = m->wakers_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		m->slices[i] = (struct model_slice){.start_ns = m->slices[i].start_ns,
@@ -404,6 +408,7 @@ Test(store_hostile, each_later_part_may_be_missing_for_itself)
 		{"requests", WITHOUT_REQUESTS, OFF_REQUESTS},
 		{"times of requests", "DROP TABLE response", OFF_REQUESTS},
 		{"stands", "DROP TABLE stand", OFF_STANDS},
+		{"wakers", "DROP TABLE waker", 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -2,13 +2,17 @@
 /*
  * Hangs of which each thread's place is known:
  *
- *   dotnet Shop.Stands.dll WORKERS WAITERS SECONDS
+ *   dotnet Shop.Stands.dll WORKERS WAITERS SECONDS [FILE]
  *
- * so many workers of the pool wait for an answer that never comes (sync over async), two threads hold a lock each
- * and want the other's, and so many wait for a semaphore that nobody releases. Prints "ready" when all stand there.
+ * so many workers of the pool, all that it may have, wait for an answer that never comes (sync over async), and more
+ * is queued behind them; two threads hold a lock each and want the other's, so many wait for a semaphore that nobody
+ * releases, three for another service that is slow, and two read FILE. Prints "ready" when all stand there.
  */
 using System;
 using System.Globalization;
+using System.IO;
+using System.Net;
+using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using System.Threading;
 using System.Threading.Tasks;
@@ -68,8 +72,37 @@ namespace Shop.Pay
         }
     }
 
+    public static class Bank
+    {
+        static readonly TcpListener listener = new(IPAddress.Loopback, 0);
+
+        public static void Open() => listener.Start();
+
+        // Nobody answers: connections are made all the same.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Ask()
+        {
+            using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+            socket.Connect(listener.LocalEndpoint);
+            socket.Send(new byte[16]);
+            return socket.Receive(new byte[16]);
+        }
+    }
+
+    public static class Archive
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Load(string path)
+        {
+            using var file = File.OpenHandle(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite);
+            return RandomAccess.Read(file, new byte[4096], 0);
+        }
+    }
+
     public static class Program
     {
+        const int Queued = 500, Askers = 3, Readers = 2;
+
         static void Start(Action what, string name) =>
             new Thread(() => what()) { Name = name, IsBackground = true }.Start();
 
@@ -77,11 +110,17 @@ namespace Shop.Pay
         {
             int workers = int.Parse(args[0], CultureInfo.InvariantCulture);
             int waiters = int.Parse(args[1], CultureInfo.InvariantCulture);
-            ThreadPool.SetMinThreads(workers + 2, 2);
-            for (int i = 0; i < workers; i++)
+            ThreadPool.SetMinThreads(workers, 2);
+            ThreadPool.SetMaxThreads(workers, 2);
+            for (int i = 0; i < workers + Queued; i++)
                 ThreadPool.UnsafeQueueUserWorkItem(_ => Client.Get(), null);
             for (int i = 0; i < waiters; i++)
                 Start(Gate.Enter, "gate " + i);
+            Bank.Open();
+            for (int i = 0; i < Askers; i++)
+                Start(() => Bank.Ask(), "bank " + i);
+            for (int i = 0; args.Length > 3 && i < Readers; i++)
+                Start(() => Archive.Load(args[3]), "archive " + i);
             Start(() => Ledger.Debit(), "ledger debit");
             Start(() => Ledger.Credit(), "ledger credit");
             while (Volatile.Read(ref Client.Waiting) < workers || Volatile.Read(ref Gate.Waiting) < waiters)
