@@ -11,7 +11,8 @@ const Shown = (() => {
 	const UNIT = {cpu: 'Samples', slow: 'Samples', harm: 'Waited', blocked: 'Blocked'};
 
 	function create(capture) {
-		return {capture, seconds: Seconds.make(capture), kept: new Map()};
+		return {capture, seconds: Seconds.make(capture), kept: new Map(),
+			room: new Float64Array(capture.stacks.count)};
 	}
 
 	/* What make() returns, kept while its key is the same. */
@@ -80,7 +81,7 @@ const Shown = (() => {
 			select(s, state, ruled.threads, state.process));
 		const sumKey = [foldKey, selectKey];
 		const sums = keep(s, 'sums', sumKey, () =>
-			Tree.sums(folded, Selection.byNode(capture, selection)));
+			Tree.sums(folded, Selection.byNode(capture, selection, s.room)));
 		const root = rootOf(stacks, state.process);
 		const chain = state.zoom < stacks.count && sums.total[state.zoom]
 			? Tree.chain(stacks, root, state.zoom) : [root];
