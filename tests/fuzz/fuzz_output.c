@@ -211,6 +211,18 @@ static void check_svg(const char *text, size_t len)
 	must(!strcmp(text + len - 7, "</svg>\n"));
 }
 
+/* The length of a document, the document; what follows are numbers. */
+static void check_flame_data(char *bytes, size_t len)
+{
+	const unsigned char *size = (const unsigned char *)bytes;
+	size_t document;
+
+	must(len > 4);
+	document = size[0] | (size_t)size[1] << 8 | (size_t)size[2] << 16 | (size_t)size[3] << 24;
+	must(document <= len - 4);
+	check_json(bytes + 4, document);
+}
+
 /* Frames; a blank; a number. */
 static void check_folded(const char *text, size_t len)
 {
@@ -376,6 +388,11 @@ static int write_one(FILE *out, struct model *m, enum format format)
 	}
 }
 
+static bool is_binary(enum format format)
+{
+	return format == PPROF || format == OTLP || format == PERFETTO || format == FLAME_DATA;
+}
+
 static void check(struct model *m, enum format format)
 {
 	char *text = NULL;
@@ -383,8 +400,7 @@ static void check(struct model *m, enum format format)
 	FILE *out = open_memstream(&text, &len);
 
 	must(out && !write_one(out, m, format) && !fclose(out));
-	must(len &&
-	     (format == PPROF || format == OTLP || format == PERFETTO || strlen(text) == len));
+	must(len && (is_binary(format) || strlen(text) == len));
 	if (format == PPROF)
 		check_pprof(text, len);
 	else if (format == OTLP)
@@ -399,8 +415,10 @@ static void check(struct model *m, enum format format)
 		check_csv(text, len);
 	else if (format == SVG)
 		check_svg(text, len);
-	else if (format == JSON || format == REPORT_JSON || format == FLAME_DATA ||
-		 format == SPEEDSCOPE || format == FIREFOX)
+	else if (format == FLAME_DATA)
+		check_flame_data(text, len);
+	else if (format == JSON || format == REPORT_JSON || format == SPEEDSCOPE ||
+		 format == FIREFOX)
 		check_json(text, len);
 	else if (format == FOLDED)
 		check_folded(text, len);
