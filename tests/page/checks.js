@@ -488,6 +488,10 @@
 		check('just my code', page().tree.total[0] === 1000 && !names().includes('start_thread') &&
 			names().includes('[framework]'), names());
 		key(document.body, 'j');
+		key(document.body, 'g');
+		check('by workload: a chip; here each is one already', byId('chips').textContent.includes('by workload') &&
+			page().tree.total[0] === 1000, names());
+		key(document.body, 'g');
 		equal('no chip is left', byId('chips').hidden, true);
 	}
 

@@ -132,6 +132,14 @@ test('just my code: what it calls is its own, what is nobody\'s stands by its mo
 		'   libcoreclr.so 1/1'].join('\n'));
 });
 
+test('processes of one workload are one, unless one is chosen', () => {
+	const c = read((d) => { d.processes[1].workload = 'shop.service'; });
+
+	assert.equal(lines(c, made(c, {workload: true, cut: 30}).tree), ['All processes 12', ' 2 × shop.service 12',
+		'  loop 7/7', '  main 5', '   handle 4'].join('\n'));
+	assert.equal(lines(c, made(c, {workload: true, process: 1}).tree), 'web (200) 7\n loop 7/7');
+});
+
 test('a filter that is no pattern does nothing, and is told', () => {
 	const c = read(), shown = made(c, {filters: [{kind: 'hide', how: 're', text: '('}]});
 

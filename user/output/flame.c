@@ -84,6 +84,25 @@ static void put_part(FILE *out, const struct part *part)
 	fwrite(part->start, 1, (size_t)(part->end - part->start), out);
 }
 
+/* Without its comments, those that have lines of their own: they are a sixth of what is packed. */
+static void put_bare(FILE *out, const struct part *part)
+{
+	bool comment = false;
+
+	for (const char *at = part->start, *next; at < part->end; at = next) {
+		const char *end = memchr(at, '\n', (size_t)(part->end - at));
+		size_t blank;
+
+		next = end ? end + 1 : part->end;
+		blank = strspn(at, "\t");
+		comment |= !strncmp(at + blank, "/*", 2);
+		if (!comment)
+			fwrite(at, 1, (size_t)(next - at), out);
+		else if (next - at >= 3 && !memcmp(next - 3, "*/", 2))
+			comment = false;
+	}
+}
+
 /* Some parts as one, in base64. */
 static int put_packed(FILE *out, const struct part *parts, size_t cnt)
 {
@@ -93,7 +112,7 @@ static int put_packed(FILE *out, const struct part *parts, size_t cnt)
 	int err = all ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < cnt; i++)
-		put_part(all, &parts[i]);
+		put_bare(all, &parts[i]);
 	if (all && fclose(all))
 		err = -ENOMEM;
 	if (!err)

@@ -54,10 +54,10 @@
  *	     before cpuTo[b], as window_cut() has it; idleNs, stealNs of CPUs; waitedNs,
  *	     throttledNs of threads; sampleEvery: one tick of so many was a sample; quiet: nobody
  *	     looked at switches; lost: samples
- *	account: slice (rise), process, onCpuUs, waitedUs, throttledUs: of the processes with most
- *	     samples
- *	contention: while runner ran, waiter waited. slice (rise); runner, waiter: process and 1,
- *	     0 = another; weight: 1/1000 of a waiting thread, summed over samples
+ *	account: slice (rise), process, onCpuUs, waitedUs, throttledUs: of the 64 processes with
+ *	     most samples
+ *	contention: while runner ran, waiter waited. slice (rise); runner, waiter: of the same
+ *	     processes and 1, 0 = others; weight: 1/1000 of a waiting thread, summed over samples
  *	service: what was served. slice (rise), endpoint, answered, slow, abandoned, refused,
  *	     timeUs: summed, longestUs; at the end of the slice open, late, stuck
  *	response: slice (rise), endpoint, slot, answers

@@ -112,26 +112,48 @@ static void put_accounts(struct flame_data *d)
 	put_ran(d, slice, ran);
 }
 
-/* Number of a process in the block and one, 0 = it is none of them. */
-static uint64_t number_of(const struct flame_data *d, uint32_t process)
+/* Number of a process that has a row a second, and one; 0 = it is none of them. */
+static uint32_t number_of(const struct flame_data *d, uint32_t process)
 {
-	if (process == MODEL_NONE || d->process_number[process] == MODEL_NONE)
+	if (process == MODEL_NONE || d->process_number[process] >= PROCESSES_IN_TIME)
 		return 0;
-	return (uint64_t)d->process_number[process] + 1;
+	return d->process_number[process] + 1;
 }
 
+/* By waiter, then runner. */
+typedef uint64_t waits[PROCESSES_IN_TIME + 1][PROCESSES_IN_TIME + 1];
+
+/* Writes and empties the sums of a slice. */
+static void put_waits(struct flame_data *d, uint32_t slice, waits sums)
+{
+	for (uint32_t waiter = 0; waiter <= PROCESSES_IN_TIME; waiter++)
+		for (uint32_t runner = 0; runner <= PROCESSES_IN_TIME; runner++) {
+			if (!sums[waiter][runner])
+				continue;
+			FLAME_RISE(d, CONTENTION_SLICE, slice);
+			FLAME_PUT(d, CONTENTION_RUNNER, runner);
+			FLAME_PUT(d, CONTENTION_WAITER, waiter);
+			FLAME_PUT(d, CONTENTION_WEIGHT, sums[waiter][runner]);
+			sums[waiter][runner] = 0;
+		}
+}
+
+/* As accounts are. */
 static void put_contention(struct flame_data *d)
 {
 	const struct model *m = d->m;
+	waits sums = {0};
+	uint32_t slice = 0;
 
 	for (size_t i = 0; i < m->contentions_cnt; i++) {
 		const struct model_contention *c = &m->contentions[i];
 
-		FLAME_RISE(d, CONTENTION_SLICE, c->slice);
-		FLAME_PUT(d, CONTENTION_RUNNER, number_of(d, c->runner));
-		FLAME_PUT(d, CONTENTION_WAITER, number_of(d, c->waiter));
-		FLAME_PUT(d, CONTENTION_WEIGHT, c->weight);
+		if (c->slice != slice)
+			put_waits(d, slice, sums);
+		slice = c->slice;
+		sums[number_of(d, c->waiter)][number_of(d, c->runner)] += c->weight;
 	}
+	put_waits(d, slice, sums);
 }
 
 /* --- ports ----------------------------------------------------------------------------------- */

@@ -237,9 +237,9 @@ Test(flame, data_has_what_happened_second_by_second)
 	EXPECT_COLUMN(&b, "slice.waitedNs", false, "200000000 300000000");
 	EXPECT_COLUMN(&b, "account.onCpuUs", false, "500000");
 	EXPECT_COLUMN(&b, "account.process", false, "0");
-	EXPECT_COLUMN(&b, "contention.weight", false, "1500 500");
-	EXPECT_COLUMN(&b, "contention.runner", false, "1 1");
-	EXPECT_COLUMN(&b, "contention.waiter", false, "0 0"); /* that one has no samples */
+	EXPECT_COLUMN(&b, "contention.weight", false, "2000");
+	EXPECT_COLUMN(&b, "contention.runner", false, "1");
+	EXPECT_COLUMN(&b, "contention.waiter", false, "0"); /* that one has no samples */
 	EXPECT_COLUMN(&b, "service.answered", false, "3");
 	EXPECT_COLUMN(&b, "service.slow", false, "3");
 	EXPECT_COLUMN(&b, "response.answers", false, "3");

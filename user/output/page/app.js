@@ -16,7 +16,7 @@ const App = (() => {
 		modules: Views.modules};
 	const app = {capture: null, state: null, shown: null, graph: null, tree: null, zoom: 0, mask: null,
 		marked: null};
-	let source, chooser, details, strip, sandwich, drawnTable = '';
+	let source, chooser, details, strip, sandwich, drawnTable = '', drawnFlame = null;
 
 	/* --- state and address ------------------------------------------------------------------ */
 
@@ -39,7 +39,7 @@ const App = (() => {
 	/* Sets parts of the state. zoom is a node of the folded stacks, 0 = the root of the tree. */
 	function change(fields, step) {
 		const before = app.shown.folded.stacks, at = app.zoom ? app.tree.id[app.zoom] : 0;
-		const refolds = ['filters', 'mycode', 'recursion'].some((f) => f in fields);
+		const refolds = ['filters', 'mycode', 'recursion', 'workload', 'process'].some((f) => f in fields);
 
 		Object.assign(app.state, fields);
 		if (refolds && !('zoom' in fields) && at)
@@ -58,12 +58,15 @@ const App = (() => {
 		const {state, capture} = app;
 
 		Format.setWeight(state.weight, capture.host.hz);
+		const {tree} = app;
+
 		app.shown = Shown.make(source, state);
 		app.shown.do = Input.actions;
 		app.shown.episodes = app.episodes;
 		app.tree = app.shown.tree;
 		app.zoom = app.shown.zoom;
-		app.colours = Colours.make(app.shown, state.colour);
+		if (tree !== app.tree || !app.colours || app.colours.by !== state.colour)
+			app.colours = Colours.make(app.shown, state.colour);
 		app.shown.colours = app.colours;
 		Chooser.show(chooser, state.process);
 		Chips.show(Dom.byId('chips'), state, app.shown, (fields) => change(fields, true));
@@ -87,8 +90,8 @@ const App = (() => {
 		Dom.byId('reset').disabled = !app.zoom;
 		Dom.byId('flip').setAttribute('aria-pressed', String(state.flip));
 		Dom.byId('heat').setAttribute('aria-pressed', String(state.heat));
-		Dom.byId('filter-mycode').setAttribute('aria-pressed', String(state.mycode));
-		Dom.byId('filter-recursion').setAttribute('aria-pressed', String(state.recursion));
+		for (const flag of ['mycode', 'recursion', 'workload'])
+			Dom.byId('filter-' + flag).setAttribute('aria-pressed', String(state[flag]));
 		Dom.byId('note').textContent = noteText();
 		Dom.byId('note').hidden = !noteText();
 	}
@@ -138,10 +141,14 @@ const App = (() => {
 		if (graph.scroller.clientWidth !== graph.width || graph.scroller.clientHeight !== graph.height)
 			Graph.resize(graph);
 		Graph.show(graph, tree, app.zoom, state.flip);
+		describe(app.zoom);
+		/* A search changes none of these. */
+		if (drawnFlame === app.colours)
+			return;
+		drawnFlame = app.colours;
 		renderPath();
 		renderLegend();
 		renderHottest();
-		describe(app.zoom);
 	}
 
 	/* Methods that ran most by themselves in what is zoomed into. */
@@ -161,6 +168,7 @@ const App = (() => {
 		const method = state.method ?? zoomed ?? (hottest ? hottest.row : null);
 
 		Sandwich.show(sandwich, app.shown, method);
+		drawnFlame = null;
 		renderLegend();
 	}
 
@@ -369,6 +377,7 @@ const App = (() => {
 		Sandwich.themeChanged(sandwich);
 		Strip.themeChanged(strip);
 		drawnTable = '';
+		app.colours = null;
 		render();
 	}
 

@@ -51,6 +51,9 @@ const Chips = (() => {
 		if (state.recursion)
 			list.push(chip('recursion folded', 'A method that calls itself is one frame',
 				() => change({recursion: false})));
+		if (state.workload && state.process === null)
+			list.push(chip('by workload', 'Processes of one workload are one',
+				() => change({workload: false})));
 		if (state.cut)
 			list.push(chip('below ' + state.cut + ' % cut', 'Frames of a smaller share are left out',
 				() => change({cut: 0})));
@@ -104,7 +107,7 @@ const Chips = (() => {
 			text.value = '';
 			toggle(false);
 		});
-		for (const name of ['mycode', 'recursion'])
+		for (const name of ['mycode', 'recursion', 'workload'])
 			Dom.byId('filter-' + name).addEventListener('click', () => { flag(name); toggle(false); });
 		return {open: () => toggle(true)};
 	}

@@ -3,12 +3,12 @@
 
 /*
  * What colour a frame has: by what it is, its assembly, its tier, or the role of the threads in it.
- * Hues are those of Okabe and Ito (jfly.uni-koeln.de/color), which eyes that do not see red or
- * green tell apart, too; flame.css has them for light and dark as "hue saturation lightness".
+ * flame.css has the colours, for light and dark; colour-blind eyes tell them apart, too.
  */
 const Colours = (() => {
 	const SHADES = 5; /* of a kind, so that neighbours of other modules differ */
 	const HUES = 8; /* of flame.css: --hue-0 .. */
+	const ROUNDS = 3;
 	const ROLES_MAX = 16; /* told apart; the others are one */
 	const OTHER = 'other';
 	const KINDS = ['application', 'jit', 'image', 'native', 'kernel', 'stub', 'unknown', 'note', 'process',
@@ -41,6 +41,7 @@ const Colours = (() => {
 			kinds: new Map(KINDS.map((k) => [k, Array.from({length: SHADES}, (_, i) =>
 				shade(value('--kind-' + k), i, SHADES))])),
 			hues: Array.from({length: HUES}, (_, i) => value('--hue-' + i)),
+			middle: Number(value('--hue-middle')),
 			plain: value('--kind-unknown'),
 		};
 	}
@@ -49,16 +50,23 @@ const Colours = (() => {
 		return theme.kinds.get(Capture.styleOf(symbol))[hash(symbol.module) % SHADES];
 	}
 
-	/* Names in the order of their weight, as hues; those that come late share the grey. */
+	/* Names in the order of their weight, as hues; where there are more of them than hues, again, less
+	 * light or dark; the last ones share the grey. */
 	function hues(theme, names) {
 		const of = new Map();
 
 		names.forEach((name, i) => {
-			const round = Math.floor(i / HUES);
+			const round = Math.floor(i / HUES), hue = theme.hues[i % HUES];
 
-			of.set(name, round < 3 ? shade(theme.hues[i % HUES], round * 5, 1) : shade(theme.plain, 0, 1));
+			of.set(name, round < ROUNDS ? paler(hue, round, theme.middle) : shade(theme.plain, 0, 1));
 		});
 		return of;
+	}
+
+	function paler(hsl, round, middle) {
+		const [h, s, l] = hsl.split(/\s+/).map(Number);
+
+		return `hsl(${h} ${s - 12 * round}% ${(l + (middle - l) * 0.4 * round).toFixed(1)}%)`;
 	}
 
 	function tierOf(symbol) {

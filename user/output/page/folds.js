@@ -12,7 +12,8 @@
  *	focus	only stacks with such a frame, from the first one on
  *	merge	such a frame is its caller
  *	collapse	such a frame is all that it calls
- * and flags: myCode as model/frame_view.h has it, recursion: a method that calls itself is one.
+ * and flags: myCode as model/frame_view.h has it; recursion: a method that calls itself is one;
+ * workload: processes of one workload are one (model/workload.h).
  */
 const Folds = (() => {
 	function isMine(symbol) {
@@ -102,7 +103,7 @@ const Folds = (() => {
 
 	/* True where rules change nothing. */
 	function isPlain(rules, flags) {
-		return !rules.length && !flags.myCode && !flags.recursion;
+		return !rules.length && !flags.myCode && !flags.recursion && !flags.workload;
 	}
 
 	function plain(stacks) {
@@ -122,6 +123,17 @@ const Folds = (() => {
 			Capture.noteSymbol(capture, symbol.module || '[unknown]', symbol.kind), process);
 	}
 
+	/* By process the row of the symbol that it has below the root. */
+	function workloads(capture) {
+		const counts = new Map();
+
+		for (const p of capture.processes)
+			counts.set(p.workload, (counts.get(p.workload) || 0) + 1);
+		return capture.processes.map((p) => counts.get(p.workload) === 1 ? capture.ownFirst + p.index
+			: Capture.noteSymbol(capture, counts.get(p.workload) + ' × ' + p.workload,
+				Capture.KIND.PROCESS));
+	}
+
 	/* {stacks: the new ones, own: by old node, or null where nothing changed}. */
 	function apply(capture, rules, flags) {
 		const old = capture.stacks, count = old.count;
@@ -134,6 +146,7 @@ const Folds = (() => {
 		const mine = flags.myCode ? Uint8Array.from(capture.symbols, (s) => isMine(s) ? 1 : 0) : null;
 		const notes = mine && Uint8Array.from(capture.symbols,
 			(s) => s.kind === Capture.KIND.NOTE ? 1 : 0);
+		const tops = flags.workload ? workloads(capture) : null;
 		const ranks = mine && Uint8Array.from(capture.symbols, rank);
 		const b = builder(count);
 		const own = new Int32Array(count).fill(-1);
@@ -150,7 +163,7 @@ const Folds = (() => {
 			let s = state[parent], to = at[parent];
 
 			if (parent === 0) {
-				to = b.child(0, symbol, process);
+				to = b.child(0, tops ? tops[process] : symbol, process);
 				at[i] = top[i] = to;
 				state[i] = s;
 				own[i] = focus ? -1 : to;

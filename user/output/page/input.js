@@ -190,6 +190,7 @@ const Input = (() => {
 		'h': () => app.change({heat: !app.state.heat}, false),
 		'j': () => app.change({mycode: !app.state.mycode}, true),
 		'r': () => app.change({recursion: !app.state.recursion}, true),
+		'g': () => app.change({workload: !app.state.workload}, true),
 		's': sandwichOfFocused,
 		'e': openSave,
 		'n': () => nextMatch(1),

@@ -258,7 +258,8 @@ const Pattern = (() => {
 			if (!set) {
 				if (sets.size >= SETS_MAX)
 					sets = new Map();
-				set = {members: [...members], next: new Map(), done: members.has(0), atEnd: null};
+				set = {members: [...members], ascii: new Array(128).fill(null), others: new Map(),
+					done: members.has(0), atEnd: null};
 				sets.set(key, set);
 			}
 			return set;
@@ -275,7 +276,10 @@ const Pattern = (() => {
 			reach(states, members, start, false, false); /* a match may begin anywhere */
 			const next = setOf(members);
 
-			set.next.set(code, next);
+			if (code < 128)
+				set.ascii[code] = next;
+			else
+				set.others.set(code, next);
 			return next;
 		}
 
@@ -301,8 +305,11 @@ const Pattern = (() => {
 					return empty.has(0);
 				let set = setOf(begin);
 
-				for (let i = 0; i < string.length && !set.done; i++)
-					set = set.next.get(string.charCodeAt(i)) || step(set, string.charCodeAt(i));
+				for (let i = 0; i < string.length && !set.done; i++) {
+					const code = string.charCodeAt(i);
+
+					set = (code < 128 ? set.ascii[code] : set.others.get(code)) || step(set, code);
+				}
 				return set.done || endsWell(set);
 			},
 		};

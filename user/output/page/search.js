@@ -46,12 +46,14 @@ const Search = (() => {
 	/* Matching nodes of the stacks inside (of Tree.within()), and the weight that passes through any
 	 * of them: a match within a match is not counted again. total: by node. */
 	function sum(stacks, total, inside, bySymbol) {
-		const covered = new Uint8Array(stacks.count), {symbol, parent} = stacks;
+		const {symbol, parent} = stacks;
+		const covered = stacks.covered = stacks.covered || new Uint8Array(stacks.count);
 		let frames = 0, samples = 0;
 
 		for (let i = inside.from; i < inside.to; i++) {
 			const above = i > inside.from ? covered[parent[i]] : 0, match = bySymbol[symbol[i]];
 
+			covered[i] = 0; /* of the search before */
 			if (!(match | above) || !total[i] || (inside.flags && !inside.flags[i]))
 				continue;
 			frames += match;

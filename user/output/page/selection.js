@@ -116,9 +116,9 @@ const Selection = (() => {
 		return s.samples.weight[i];
 	}
 
-	/* Weight of each node of the stacks by itself. */
-	function byNode(capture, s) {
-		const self = new Float64Array(capture.stacks.count);
+	/* Weight of each node of the stacks by itself; into: an array for it, to be written over. */
+	function byNode(capture, s, into) {
+		const self = into.fill(0);
 
 		for (let i = s.from; i < s.to; i++)
 			self[s.samples.node[i]] += weigh(s, i);

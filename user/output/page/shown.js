@@ -11,7 +11,8 @@ const Shown = (() => {
 	const UNIT = {cpu: 'Samples', slow: 'Samples', harm: 'Waited', blocked: 'Blocked'};
 
 	function create(capture) {
-		return {capture, seconds: Seconds.make(capture), kept: new Map()};
+		return {capture, seconds: Seconds.make(capture), kept: new Map(),
+			room: new Float64Array(capture.stacks.count)};
 	}
 
 	/* What make() returns, kept while its key is the same. */
@@ -69,16 +70,18 @@ const Shown = (() => {
 	function make(s, state) {
 		const {capture} = s;
 		const ruled = keep(s, 'rules', state.filters, () => rules(state.filters));
-		const foldKey = [state.filters, state.mycode, state.recursion];
+		/* One that was chosen is not to be lost among others. */
+		const workload = state.workload && state.process === null;
+		const foldKey = [state.filters, state.mycode, state.recursion, workload];
 		const folded = keep(s, 'folded', foldKey, () => Folds.apply(capture, ruled.frames,
-			{myCode: state.mycode, recursion: state.recursion}));
+			{myCode: state.mycode, recursion: state.recursion, workload}));
 		const {stacks} = folded;
 		const selectKey = [state.filters, state.weight, state.span, state.process];
 		const selection = keep(s, 'selection', selectKey, () =>
 			select(s, state, ruled.threads, state.process));
 		const sumKey = [foldKey, selectKey];
 		const sums = keep(s, 'sums', sumKey, () =>
-			Tree.sums(folded, Selection.byNode(capture, selection)));
+			Tree.sums(folded, Selection.byNode(capture, selection, s.room)));
 		const root = rootOf(stacks, state.process);
 		const chain = state.zoom < stacks.count && sums.total[state.zoom]
 			? Tree.chain(stacks, root, state.zoom) : [root];

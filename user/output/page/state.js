@@ -8,7 +8,7 @@
 const State = (() => {
 	const VIEWS = ['flame', 'sandwich', 'tree', 'bottom', 'threads', 'modules', 'report'];
 	const COLOURS = ['kind', 'assembly', 'tier', 'role'];
-	const FLAGS = ['regex', 'flip', 'mycode', 'recursion', 'heat'];
+	const FLAGS = ['regex', 'flip', 'mycode', 'recursion', 'workload', 'heat'];
 	/* Filters: of threads, then of frames. */
 	const THREAD_KINDS = ['process', 'thread', 'role', 'place'];
 	const FRAME_KINDS = ['focus', 'hide', 'merge', 'collapse'];
@@ -21,6 +21,7 @@ const State = (() => {
 			process: capture.first, view: 'flame', colour: 'kind', zoom: 0,
 			weight: weights(capture).includes(capture.weight) ? capture.weight : 'cpu',
 			search: '', regex: false, flip: false, mycode: capture.justMyCode, recursion: false,
+			workload: false,
 			heat: false, span: null, filters: [], cut: 0, method: null,
 		};
 	}

@@ -23,18 +23,23 @@ const Tree = (() => {
 	}
 
 	/* By node of folded stacks: what ends there (self; leaves: where something does), and what passes
-	 * through (total). */
+	 * through (total). self: by node of the unfolded ones. Both are written over by the next sums of
+	 * these stacks, since new memory for millions of them costs more than the adding up. */
 	function sums(folded, self) {
 		const {stacks, own} = folded;
+		const room = stacks.room = stacks.room ||
+			{total: new Float64Array(stacks.count), self: own ? new Float64Array(stacks.count) : null};
 		let by = self;
 
 		if (own) {
-			by = new Float64Array(stacks.count);
+			by = room.self.fill(0);
 			for (let i = 0; i < self.length; i++)
 				if (self[i] && own[i] >= 0)
 					by[own[i]] += self[i];
 		}
-		const total = Float64Array.from(by), {parent} = stacks;
+		const {total} = room, {parent} = stacks;
+
+		total.set(by);
 
 		for (let i = stacks.count - 1; i > 0; i--)
 			if (total[i])
@@ -44,17 +49,20 @@ const Tree = (() => {
 
 	/* Where numbers are not 0. */
 	function nonZero(numbers) {
-		let count = 0;
+		let list = new Uint32Array(4096), count = 0;
 
-		for (let i = 0; i < numbers.length; i++)
-			if (numbers[i])
-				count++;
-		const list = new Uint32Array(count);
+		for (let i = 0; i < numbers.length; i++) {
+			if (!numbers[i])
+				continue;
+			if (count === list.length) {
+				const more = new Uint32Array(2 * count);
 
-		for (let i = 0, n = 0; n < count; i++)
-			if (numbers[i])
-				list[n++] = i;
-		return list;
+				more.set(list);
+				list = more;
+			}
+			list[count++] = i;
+		}
+		return list.subarray(0, count);
 	}
 
 	/* A node and what is below it: from .. to - 1, of these those with a flag, where there are any. */
