@@ -46,10 +46,20 @@ int explain(int err, const char *what, char *why, size_t why_bytes)
 	return err;
 }
 
+/* A program whose map or types got no descriptor is refused like one that is wrong. */
+static bool has_few_files(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < BPF_START_FILES;
+}
+
 /* Under lockdown the verifier does not know the functions that read kernel memory. Containers have
  * no securityfs to look it up in. */
 int explain_load(int err, char *why, size_t why_bytes)
 {
+	if (err == -EINVAL && has_few_files())
+		err = -EMFILE;
 	if (err != -EINVAL)
 		return explain(err, "loading the BPF programs", why, why_bytes);
 	snprintf(

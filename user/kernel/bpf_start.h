@@ -5,6 +5,11 @@
  * to this room. */
 #include <stddef.h>
 
+/* Open files that it takes; measured on 2 CPUs: 40 and 4 a CPU (two rings, a tick, its link), and
+ * some to open files with. */
+#define BPF_START_FILES		48
+#define BPF_START_FILES_PER_CPU 4
+
 /* Raises the limits of locked memory and open files, as far as they can be; libbpf's lines go to
  * the log from here on. */
 void bpf_start_prepare(void);

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "kernel/bpf_start.h"
 #include "kernel/cgroup_tree.h"
 #include "kernel/own_cgroup.h"
 #include "kernel/sideband.h"
@@ -24,10 +25,6 @@
 #define FIRST_USER_NS 0xeffffffdu
 #define FIRST_PID_NS  0xeffffffcu
 #define FIRST_TIME_NS 0xeffffffau
-
-/* Measured on 2 CPUs: 40 and 4 a CPU (two rings, a tick, its link), and some to open files with. */
-#define FILES_BASE    48
-#define FILES_PER_CPU 4
 
 #define CLOCK_READINGS 2000
 
@@ -177,7 +174,7 @@ static void probe_limits(struct host_facts *f)
 	f->cgroup_room_bytes = own_cgroup_memory_room();
 	f->memlock_bytes = hard_limit(RLIMIT_MEMLOCK);
 	f->files_max = hard_limit(RLIMIT_NOFILE);
-	f->files_needed = FILES_BASE + FILES_PER_CPU * f->cpus_online;
+	f->files_needed = BPF_START_FILES + BPF_START_FILES_PER_CPU * f->cpus_online;
 	f->disk_free_bytes = FACT_UNKNOWN;
 	if (!statvfs(".", &disk))
 		f->disk_free_bytes = (int64_t)(disk.f_bavail * disk.f_frsize);

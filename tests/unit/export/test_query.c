@@ -106,7 +106,7 @@ Test(query, json_has_numbers_and_null)
 
 	cr_expect_eq(err, 0);
 	cr_expect(strstr(text, "\"process\": \"Shop.Api\""), "%s", text);
-	cr_expect(strstr(text, "\"r\": 1.500000"), "%s", text);
+	cr_expect(strstr(text, "\"r\": 1.5,"), "%s", text);
 	cr_expect(strstr(text, "\"n\": null"), "%s", text);
 	free(text);
 }
