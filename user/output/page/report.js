@@ -163,5 +163,5 @@ const Report = (() => {
 		return report;
 	}
 
-	return {make, episodes, verdicts};
+	return {make, episodes};
 })();

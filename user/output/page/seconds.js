@@ -273,6 +273,6 @@ const Seconds = (() => {
 		return [...rows.values()].sort((x, y) => y.cpu - x.cpu);
 	}
 
-	return {make, requestsOf, processOf, slowShare, isSlow, slicesOf, bounds, length, touched, heat,
-		ports, waits, processes, quantile, SLOW_SHARE};
+	return {make, requestsOf, processOf, slowShare, isSlow, slicesOf, bounds, length,
+		touched, heat, ports, waits, processes};
 })();
