@@ -233,13 +233,15 @@ const Seconds = (() => {
 	}
 
 	/* Who waited for whom in a span: [{waiter, runner: index or -1, weight: mean waiting
-	 * threads}], most first. */
+	 * threads}], most first. Behind its own threads is nobody's doing but its own, and told elsewhere;
+	 * of others it is not known who waited for whom. */
 	function waits(seconds, span) {
 		const capture = seconds.capture, c = capture.contention, rows = new Map();
 		const slices = touched(seconds, span);
 
 		for (let i = 0; slices && i < c.count; i++) {
-			if (c.slice[i] < slices.first || c.slice[i] > slices.last)
+			if (c.slice[i] < slices.first || c.slice[i] > slices.last ||
+			    c.waiter[i] === c.runner[i])
 				continue;
 			const key = c.waiter[i] + ' ' + c.runner[i];
 
