@@ -8,10 +8,12 @@
 #include "account.bpf.h"
 #include "cost.bpf.h"
 
-/* What a CPU has kept lately. */
-struct waker_span {
-	__u64 number;
+/* What a CPU has kept lately, and room for the next one: walks need most of a program's stack. */
+struct waker_room {
+	__u64 span; /* its number */
 	__u32 kept;
+	struct event_waker event;
+	struct event_sample by;
 };
 
 /* 0 -> of this CPU. */
@@ -19,8 +21,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct waker_span);
-} waker_spans SEC(".maps");
+	__type(value, struct waker_room);
+} waker_rooms SEC(".maps");
 
 /* Of those, that were not kept or not sent. Read by the user side. */
 __u64 wakers_lost = 0;
@@ -33,55 +35,61 @@ static __always_inline bool is_marked(struct task_struct *task)
 	       account->looked_switches == task->nvcsw + task->nivcsw;
 }
 
-static __always_inline bool may_keep(__u64 now)
+/* NULL: it is not kept. */
+static __always_inline struct waker_room *room_for(__u64 now)
 {
-	__u64 number = now >> WAKER_SPAN_BITS;
+	__u64 span = now >> WAKER_SPAN_BITS;
 	__u32 zero = 0;
-	struct waker_span *span = bpf_map_lookup_elem(&waker_spans, &zero);
+	struct waker_room *room = bpf_map_lookup_elem(&waker_rooms, &zero);
 
-	if (!span)
-		return false;
-	if (span->number != number) {
-		span->number = number;
-		span->kept = 0;
+	if (!room)
+		return NULL;
+	if (room->span != span) {
+		room->span = span;
+		room->kept = 0;
 	}
-	if (span->kept >= WAKER_SPAN_MOST) {
+	if (room->kept >= WAKER_SPAN_MOST) {
 		__sync_fetch_and_add(&wakers_lost, 1);
-		return false;
+		return NULL;
 	}
-	span->kept++;
-	return true;
+	room->kept++;
+	return room;
 }
 
-static __always_inline void send_waker(void *ctx, struct task_struct *task,
-				       struct task_struct *self, __u64 now)
+static __always_inline void fill(struct waker_room *room, struct task_struct *task,
+				 struct task_struct *self, __u64 now)
 {
-	struct event_sample by = {
-		.header.cpu = bpf_get_smp_processor_id(),
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	room->by = (struct event_sample){
+		.header.cpu = cpu,
 		.tgid = self->tgid,
 		.tid = self->pid,
 		.process_start_ns = BPF_CORE_READ(self, group_leader, start_boottime),
 		.thread_start_ns = self->start_boottime,
 	};
-	struct event_waker event = {
-		.header = {EVENT_WAKER, sizeof(event), by.header.cpu},
+	room->event = (struct event_waker){
+		.header = {EVENT_WAKER, sizeof(room->event), cpu},
 		.time_ns = now,
 		.tgid = task->tgid,
 		.tid = task->pid,
 		.process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime),
 		.thread_start_ns = task->start_boottime,
 		.switches = task->nvcsw + task->nivcsw,
-		.by_tgid = by.tgid,
-		.by_tid = by.tid,
-		.by_process_start_ns = by.process_start_ns,
-		.by_thread_start_ns = by.thread_start_ns,
+		.by_tgid = room->by.tgid,
+		.by_tid = room->by.tid,
+		.by_process_start_ns = room->by.process_start_ns,
+		.by_thread_start_ns = room->by.thread_start_ns,
 		.flags = self->pid ? 0 : WAKER_IDLE,
 	};
+}
 
-	take_stacks(ctx, self, &by);
-	event.kernel_stack = by.kernel_stack;
-	event.user_stack = by.user_stack;
-	if (bpf_ringbuf_output(&samples, &event, sizeof(event), BPF_RB_NO_WAKEUP))
+static __always_inline void send_waker(void *ctx, struct task_struct *self, struct waker_room *room)
+{
+	take_stacks(ctx, self, &room->by);
+	room->event.kernel_stack = room->by.kernel_stack;
+	room->event.user_stack = room->by.user_stack;
+	if (bpf_ringbuf_output(&samples, &room->event, sizeof(room->event), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&wakers_lost, 1);
 }
 
@@ -94,13 +102,17 @@ int BPF_PROG(on_waking, struct task_struct *task)
 {
 	struct task_struct *self = bpf_get_current_task_btf();
 	struct cost_run run = cost_begin(COST_WAKER);
+	struct waker_room *room;
 	__u64 now;
 
 	/* Who wakes itself has interrupts on. */
 	if (is_marked(task) && self != task) {
 		now = bpf_ktime_get_ns();
-		if (may_keep(now))
-			send_waker(ctx, task, self, now);
+		room = room_for(now);
+		if (room) {
+			fill(room, task, self, now);
+			send_waker(ctx, self, room);
+		}
 	}
 	cost_end(run);
 	return 0;

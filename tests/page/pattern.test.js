@@ -30,6 +30,19 @@ test('tells what is wrong', () => {
 		assert.match(Search.compile(pattern, 're').error, new RegExp(why.replace(/[)\]{]/g, '\\$&')), pattern);
 });
 
+test('no pattern takes for ever', () => {
+	const began = performance.now();
+
+	for (const empty of ['(){200}{200}{200}{200}{200}', '((((){200}){200}){200}){200}', '(?:){200}'.repeat(150)])
+		assert.match(Search.compile(empty, 're').error, /too large/, empty);
+	const costly = Pattern.create('a.{60}q');
+
+	for (let i = 0; i < 30000 && !costly.isCostly(); i++)
+		costly.test(('a' + (i * 2654435761 % 4294967296).toString(36)).repeat(12));
+	assert.ok(costly.isCostly());
+	assert.ok(performance.now() - began < 20000, 'took ' + (performance.now() - began) + ' ms');
+});
+
 test('no name makes a pattern take for ever', () => {
 	const name = 'a'.repeat(16384) + '!';
 	const began = performance.now();

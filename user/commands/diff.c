@@ -68,8 +68,7 @@ struct given {
 	char *from, *to; /* or NULL */
 	struct time_window window;
 	struct model *m;
-	uint32_t *processes;
-	size_t processes_cnt;
+	uint8_t *wanted;
 };
 
 static void given_clear(struct given *g)
@@ -77,7 +76,7 @@ static void given_clear(struct given *g)
 	free(g->path);
 	free(g->from);
 	free(g->to);
-	free(g->processes);
+	free(g->wanted);
 	model_free(g->m);
 }
 
@@ -118,17 +117,16 @@ static int find_process(struct given *given, const char *process)
 
 		if (text_parse_u64(process, 1, UINT32_MAX, &pid))
 			pid = 0;
-		g->processes = calloc(g->m->processes_cnt + 1, sizeof(*g->processes));
-		if (!g->processes)
+		g->wanted = calloc(g->m->processes_cnt + 1, sizeof(*g->wanted));
+		if (!g->wanted)
 			return EXIT_FAILED;
 		for (uint32_t k = 0; k < g->m->processes_cnt; k++) {
 			const struct model_process *p = &g->m->processes[k];
 
-			if (pid ? p->tgid == pid
-				: !strcmp(p->name, process) || !strcmp(p->comm, process))
-				g->processes[g->processes_cnt++] = k;
+			g->wanted[k] = pid ? p->tgid == pid
+					   : !strcmp(p->name, process) || !strcmp(p->comm, process);
+			found |= g->wanted[k];
 		}
-		found += g->processes_cnt != 0;
 	}
 	if (found)
 		return EXIT_OK;
@@ -162,11 +160,37 @@ static int write_it(const struct arguments *a, const struct diff *d,
 				    : diff_write_text(result_file(result), d, beside, options));
 }
 
+/* What cannot be compared has not passed. */
+static int judge_growth(const struct arguments *a, const struct diff *d, double fail_above)
+{
+	if (!d->in_common || d->too_short) {
+		log_error("--fail-above %s: nothing could be told: %s", a->fail_above,
+			  d->too_short ? "of fewer than 4 s no difference is certain"
+				       : "no method with a name is in both");
+		return EXIT_FAILED;
+	}
+	if (d->most_growth <= fail_above)
+		return EXIT_OK;
+	log_error("something grew by more than %s for certain", a->fail_above);
+	return EXIT_GREW;
+}
+
+/* By request was asked of a process whose requests are not known. */
+static int check_per(const struct arguments *a, const struct diff *d)
+{
+	for (size_t i = 0; a->process && i < d->book->kinds_cnt; i++)
+		if (d->kinds[i].lacks_requests) {
+			log_error("--per request: requests of %s are not known on both sides",
+				  a->process);
+			return EXIT_FAILED;
+		}
+	return EXIT_OK;
+}
+
 static int compare(const struct arguments *a, struct given *given, double fail_above)
 {
 	struct diff_side sides[DIFF_SIDES] = {0};
 	struct diff_options options = {.rows = a->rows, .width = a->width, .effects = a->effects};
-	struct verdict_policy *policy = NULL;
 	struct diff_book *book;
 	struct diff_beside *beside = NULL;
 	struct diff *d = NULL;
@@ -174,23 +198,22 @@ static int compare(const struct arguments *a, struct given *given, double fail_a
 
 	for (int i = 0; i < DIFF_SIDES; i++) {
 		sides[i].m = given[i].m;
-		sides[i].processes = given[i].processes;
-		sides[i].processes_cnt = given[i].processes_cnt;
+		sides[i].wanted = given[i].wanted;
 		options.names[i] = given[i].name;
 	}
 	book = diff_book_new(sides);
 	if (book)
 		d = diff_new(book, (enum diff_per)a->per);
 	if (d)
-		beside = diff_beside_new(book, policy);
+		beside = diff_beside_new(book, NULL);
 	if (beside)
-		rc = write_it(a, d, beside, &options);
+		rc = check_per(a, d);
 	else
 		log_error("out of memory");
-	if (!rc && isfinite(fail_above) && diff_most_growth(d) > fail_above) {
-		log_error("something grew by more than %s %% for certain", a->fail_above);
-		rc = EXIT_GREW;
-	}
+	if (!rc)
+		rc = write_it(a, d, beside, &options);
+	if (!rc && isfinite(fail_above))
+		rc = judge_growth(a, d, fail_above);
 	diff_beside_free(beside);
 	diff_free(d);
 	diff_book_free(book);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,6 +156,12 @@ static int add_folder(struct query *q, const struct arguments *a, const char *pa
 		if (asprintf(&file, "%s/%s", path, list.names[i]) < 0)
 			return EXIT_FAILED;
 		err = store_read(file, &m);
+		if (err == -ENOMEM) {
+			log_error("%s: no memory for more captures: ask for fewer of them, or for "
+				  "fewer tables",
+				  file);
+			return EXIT_FAILED;
+		}
 		if (err) {
 			log_warn("%s: left out: %s", file, store_error_text(err));
 			continue;
@@ -162,6 +169,10 @@ static int add_folder(struct query *q, const struct arguments *a, const char *pa
 		rc = add_model(q, a, list.names[i], m);
 		model_free(m);
 		added++;
+	}
+	if (stop_requested) {
+		log_error("stopped");
+		return EXIT_FAILED;
 	}
 	if (!rc && added < list.cnt)
 		log_warn("%zu of %zu captures could not be read", list.cnt - added, list.cnt);
@@ -174,8 +185,14 @@ static int add_captures(struct query *q, const struct arguments *a, const char *
 
 	if (!query_reads(q))
 		return EXIT_OK;
-	return path && !stat(path, &st) && S_ISDIR(st.st_mode) ? add_folder(q, a, path)
-							       : add_file(q, a, path);
+	if (!path || stat(path, &st) || !S_ISDIR(st.st_mode))
+		return add_file(q, a, path);
+	if (a->window.from_text || a->window.to_text || a->window.worst_ns) {
+		log_error("of a folder: say the time in the question, by began_utc and from_s; "
+			  "--from, --to and --worst are of one capture");
+		return command_usage("query");
+	}
+	return add_folder(q, a, path);
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
@@ -196,6 +213,11 @@ static int answer(const struct arguments *a, struct query *q)
 		return EXIT_FAILED;
 	out = result_file(result);
 	query_stop_when(q, is_stopped);
+	/* One instruction may take long, and there is nothing to be kept. */
+	if (!a->output) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+	}
 	err = a->folded			 ? query_write_folded(out, q, why)
 	      : a->format == FORMAT_CSV	 ? query_write_csv(out, q, why)
 	      : a->format == FORMAT_JSON ? query_write_json(out, q, why)

@@ -56,7 +56,7 @@ static void end(void *ctx, const struct export_table *table)
 
 int csv_write(FILE *out, struct model *m, const struct export_options *options)
 {
-	struct tables_sink sink = {begin, row, end, NULL, out};
+	struct tables_sink sink = {.begin = begin, .row = row, .end = end, .ctx = out};
 	struct export_options o = *options;
 	int err;
 

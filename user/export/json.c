@@ -33,7 +33,8 @@ static void left_out(void *ctx, const char *name)
 int json_write(FILE *out, struct model *m, const struct export_options *options)
 {
 	struct json j;
-	struct tables_sink sink = {begin, row, end, left_out, &j};
+	struct tables_sink sink = {
+		.begin = begin, .row = row, .end = end, .left_out = left_out, .ctx = &j};
 	int err, failed;
 
 	json_begin(&j, out, "export");

@@ -26,7 +26,7 @@ static void row(void *ctx, const struct export_table *table, const struct subjec
 
 int ndjson_write(FILE *out, struct model *m, const struct export_options *options)
 {
-	struct tables_sink sink = {nothing, row, nothing, NULL, out};
+	struct tables_sink sink = {.begin = nothing, .row = row, .end = nothing, .ctx = out};
 	int err = tables_walk(m, options, &sink);
 
 	if (!err && (fflush(out) || ferror(out)))

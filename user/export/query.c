@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/text.h"
+#include "export/about.h"
 #include "export/csv.h"
 #include "export/tables.h"
 #include "output/json.h"
@@ -25,22 +27,34 @@ static const char *const names[] = {EXPORT_TABLES(TABLE_NAME)};
 /* Instructions of SQLite between two looks at who wants it to end. */
 #define OPS_BETWEEN_LOOKS 20000
 
-static const char views[] =
-	"CREATE VIEW stacks AS SELECT capture, host, began_utc, pid, process, stack, "
-	"sum(samples) AS samples, sum(waiters) AS waiters, sum(blocked_ms) AS blocked_ms "
-	"FROM samples GROUP BY capture, pid, process, stack";
+/* Samples by stack: `key` finds the row of a sample. */
+static const char stacks[] =
+	"CREATE TABLE stacks (" OWN_COLUMNS ", pid, process, stack, samples, waiters, blocked_ms, "
+	"key INTEGER, UNIQUE (key))";
+static const char add_stack[] =
+	"INSERT INTO stacks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (key) "
+	"DO UPDATE SET samples = samples + ?7, waiters = waiters + ?8, blocked_ms = blocked_ms + "
+	"?9";
+/* What they take of a sample. */
+static const char *const of_sample[] = {"pid",	   "process", "stack",
+					"samples", "waiters", "blocked_ms"};
+#define OF_SAMPLE_CNT (sizeof(of_sample) / sizeof(*of_sample))
+#define SAMPLES	      "samples"
+#define STACKS	      "stacks"
 
 struct query {
 	sqlite3 *db;
 	sqlite3_stmt *asked;
 	bool used[TABLES_CNT]; /* by the question */
-	bool is_locked;	       /* the question is being prepared */
+	bool uses_stacks;
+	bool is_locked; /* the question is being prepared */
 	bool (*stops)(void);
 	/* Of the capture that is added. */
 	const char *capture;
 	const struct model *m;
 	char began_utc[32];
-	sqlite3_stmt *insert;
+	uint64_t captures;
+	sqlite3_stmt *insert, *insert_stack;
 	int err;
 };
 
@@ -70,6 +84,7 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
 		table = a ? find_table(a) : -1;
 		if (table >= 0)
 			q->used[table] = true;
+		q->uses_stacks |= a && !strcmp(a, STACKS);
 		return SQLITE_OK;
 	case SQLITE_SELECT:
 	case SQLITE_RECURSIVE:
@@ -130,10 +145,11 @@ static void end_nothing(void *ctx, const struct export_table *table)
 
 static bool make_tables(struct query *q)
 {
-	const struct tables_sink sink = {begin_table, no_row, end_nothing, NULL, q};
+	const struct tables_sink sink = {
+		.begin = begin_table, .row = no_row, .end = end_nothing, .ctx = q};
 	const struct export_options options = {0};
 	struct model *none = model_new();
-	bool made = none && !tables_walk(none, &options, &sink) && !q->err && run(q, views);
+	bool made = none && !tables_walk(none, &options, &sink) && !q->err && run(q, stacks);
 
 	model_free(none);
 	return made;
@@ -222,7 +238,7 @@ bool query_reads(const struct query *q)
 	for (size_t i = 0; i < TABLES_CNT; i++)
 		if (q->used[i])
 			return true;
-	return false;
+	return q->uses_stacks;
 }
 
 void query_stop_when(struct query *q, bool (*stops)(void))
@@ -233,24 +249,58 @@ void query_stop_when(struct query *q, bool (*stops)(void))
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static void begin_rows(void *ctx, const struct export_table *table)
+static bool wants(void *ctx, const char *name)
 {
-	struct query *q = ctx;
+	const struct query *q = ctx;
+	int table = find_table(name);
+
+	return (table >= 0 && q->used[table]) || (q->uses_stacks && !strcmp(name, SAMPLES));
+}
+
+static void bind_own(struct query *q, sqlite3_stmt *insert)
+{
+	sqlite3_bind_text(insert, 1, q->capture, -1, SQLITE_STATIC);
+	sqlite3_bind_text(insert, 2, q->m->host.name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(insert, 3, q->began_utc, -1, SQLITE_STATIC);
+}
+
+static sqlite3_stmt *prepare_insert(struct query *q, const struct export_table *table)
+{
 	char sql[1024];
 	size_t n =
 		(size_t)snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES (?, ?, ?", table->name);
+	sqlite3_stmt *insert = NULL;
 
 	for (size_t i = 0; i < table->columns_cnt && n + 4 < sizeof(sql); i++)
 		n += (size_t)snprintf(sql + n, sizeof(sql) - n, ", ?");
 	snprintf(sql + n, sizeof(sql) - n, ")");
-	q->insert = NULL;
-	if (!run(q, "BEGIN") || sqlite3_prepare_v2(q->db, sql, -1, &q->insert, NULL) != SQLITE_OK) {
+	if (sqlite3_prepare_v2(q->db, sql, -1, &insert, NULL) != SQLITE_OK)
+		q->err = -ENOMEM;
+	else
+		bind_own(q, insert);
+	return insert;
+}
+
+static void begin_rows(void *ctx, const struct export_table *table)
+{
+	struct query *q = ctx;
+	int at = find_table(table->name);
+
+	q->insert = q->insert_stack = NULL;
+	if (q->err)
+		return;
+	if (!run(q, "BEGIN")) {
 		q->err = -ENOMEM;
 		return;
 	}
-	sqlite3_bind_text(q->insert, 1, q->capture, -1, SQLITE_STATIC);
-	sqlite3_bind_text(q->insert, 2, q->m->host.name, -1, SQLITE_STATIC);
-	sqlite3_bind_text(q->insert, 3, q->began_utc, -1, SQLITE_STATIC);
+	if (at >= 0 && q->used[at])
+		q->insert = prepare_insert(q, table);
+	if (!q->uses_stacks || strcmp(table->name, SAMPLES))
+		return;
+	if (sqlite3_prepare_v2(q->db, add_stack, -1, &q->insert_stack, NULL) != SQLITE_OK)
+		q->err = -ENOMEM;
+	else
+		bind_own(q, q->insert_stack);
 }
 
 static int bind(sqlite3_stmt *insert, int at, struct value v)
@@ -271,19 +321,49 @@ static int bind(sqlite3_stmt *insert, int at, struct value v)
 	}
 }
 
+static void step(struct query *q, sqlite3_stmt *insert)
+{
+	if (sqlite3_step(insert) != SQLITE_DONE)
+		q->err = -ENOMEM;
+	sqlite3_reset(insert);
+}
+
+static void add_to_stacks(struct query *q, const struct export_table *table,
+			  const struct subject *s)
+{
+	uint64_t key = hash_pair(q->captures, s->process->tgid);
+
+	for (size_t k = 0; k < OF_SAMPLE_CNT; k++)
+		for (size_t i = 0; i < table->columns_cnt; i++) {
+			struct value v;
+
+			if (strcmp(table->columns[i]->id, of_sample[k]))
+				continue;
+			v = figure_value(table->columns[i], s);
+			if (v.kind == VALUE_TEXT)
+				key = hash_pair(key, hash_bytes(v.text, strlen(v.text)));
+			if (bind(q->insert_stack, OWN_COLUMN_CNT + 1 + (int)k, v) != SQLITE_OK)
+				q->err = -ENOMEM;
+		}
+	sqlite3_bind_int64(q->insert_stack, OWN_COLUMN_CNT + 1 + (int)OF_SAMPLE_CNT,
+			   (sqlite3_int64)key);
+	step(q, q->insert_stack);
+}
+
 static void add_row(void *ctx, const struct export_table *table, const struct subject *s)
 {
 	struct query *q = ctx;
 
-	if (q->err)
+	if (!q->err && q->insert_stack)
+		add_to_stacks(q, table, s);
+	if (q->err || !q->insert)
 		return;
 	for (size_t i = 0; i < table->columns_cnt; i++)
 		if (bind(q->insert, OWN_COLUMN_CNT + 1 + (int)i,
 			 figure_value(table->columns[i], s)) != SQLITE_OK)
 			q->err = -ENOMEM;
-	if (!q->err && sqlite3_step(q->insert) != SQLITE_DONE)
-		q->err = -ENOMEM;
-	sqlite3_reset(q->insert);
+	if (!q->err)
+		step(q, q->insert);
 }
 
 static void end_rows(void *ctx, const struct export_table *table)
@@ -292,7 +372,8 @@ static void end_rows(void *ctx, const struct export_table *table)
 
 	(void)table;
 	sqlite3_finalize(q->insert);
-	q->insert = NULL;
+	sqlite3_finalize(q->insert_stack);
+	q->insert = q->insert_stack = NULL;
 	if (!run(q, "COMMIT"))
 		q->err = q->err ?: -ENOMEM;
 }
@@ -300,26 +381,23 @@ static void end_rows(void *ctx, const struct export_table *table)
 int query_add(struct query *q, const char *name, struct model *m,
 	      const struct export_options *options)
 {
-	const struct tables_sink sink = {begin_rows, add_row, end_rows, NULL, q};
+	const struct tables_sink sink = {
+		.begin = begin_rows, .row = add_row, .end = end_rows, .wants = wants, .ctx = q};
 	struct export_options o = *options;
-	int64_t unix_ns =
-		m->slices_cnt ? (int64_t)m->slices[0].start_ns + m->slices[0].wall_offset_ns : 0;
+	struct export_about about;
+	int err;
 
+	about_of(&about, m);
+	o.table = NULL;
 	q->capture = name;
 	q->m = m;
 	q->err = 0;
+	q->captures++;
 	snprintf(q->began_utc, sizeof(q->began_utc), "%.19s",
-		 number_utc(unix_ns / 1000000000).text);
-	for (size_t i = 0; i < TABLES_CNT && !q->err; i++) {
-		int err;
-
-		if (!q->used[i])
-			continue;
-		o.table = names[i];
-		err = tables_walk(m, &o, &sink);
-		q->err = q->err ?: err;
-	}
-	return q->err;
+		 number_utc(about.wall_start_ns / 1000000000).text);
+	err = tables_walk(m, &o, &sink);
+	/* That no table of it was asked for is no fault. */
+	return q->err ?: err == -EINVAL ? 0 : err;
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
@@ -329,6 +407,9 @@ static int next(struct query *q, char why[static QUERY_WHY_BYTES])
 {
 	int rc = sqlite3_step(q->asked);
 
+	/* A text that there was no memory for reads as none. */
+	if (rc == SQLITE_ROW && sqlite3_errcode(q->db) == SQLITE_NOMEM)
+		rc = SQLITE_NOMEM;
 	switch (rc) {
 	case SQLITE_ROW:
 		return 1;
@@ -351,6 +432,13 @@ static const char *cell(struct query *q, int column)
 	return text ? text : "";
 }
 
+static const char *title(struct query *q, int column)
+{
+	const char *text = sqlite3_column_name(q->asked, column);
+
+	return text ? text : "";
+}
+
 static bool is_number(struct query *q, int column)
 {
 	int type = sqlite3_column_type(q->asked, column);
@@ -364,7 +452,7 @@ int query_write_csv(FILE *out, struct query *q, char why[static QUERY_WHY_BYTES]
 
 	for (int i = 0; i < cnt; i++) {
 		fputs(i ? "," : "", out);
-		csv_put_text(out, sqlite3_column_name(q->asked, i));
+		csv_put_text(out, title(q, i));
 	}
 	putc('\n', out);
 	while ((err = next(q, why)) == 1) {
@@ -383,14 +471,14 @@ int query_write_csv(FILE *out, struct query *q, char why[static QUERY_WHY_BYTES]
 
 static void put_json(struct json *j, struct query *q, int column)
 {
-	const char *name = sqlite3_column_name(q->asked, column);
+	const char *name = title(q, column);
 
 	switch (sqlite3_column_type(q->asked, column)) {
 	case SQLITE_INTEGER:
 		json_int(j, name, sqlite3_column_int64(q->asked, column));
 		break;
 	case SQLITE_FLOAT:
-		json_real(j, name, sqlite3_column_double(q->asked, column));
+		json_precise(j, name, sqlite3_column_double(q->asked, column));
 		break;
 	case SQLITE_NULL:
 		json_null(j, name);
@@ -444,7 +532,9 @@ int query_write_folded(FILE *out, struct query *q, char why[static QUERY_WHY_BYT
 /* --- for people ------------------------------------------------------------------------------- */
 
 /* Rows whose widths the columns are measured by. */
-#define MEASURED_ROWS 200u
+#define MEASURED_ROWS 100u
+/* Bytes of a cell that text shows: --format csv has all of it. */
+#define CELL_MOST     4096
 #define COLUMNS_LEAST 6u
 #define COLUMNS_MAX   64
 
@@ -458,7 +548,7 @@ struct grid {
 
 static char *safe_cell(struct query *q, int column)
 {
-	size_t len = strlen(cell(q, column)), bytes = 4 * len + 1;
+	size_t len = strnlen(cell(q, column), CELL_MOST), bytes = 4 * len + 1;
 	char *text = malloc(bytes + 8);
 
 	if (text)
@@ -506,7 +596,7 @@ static int measure(struct query *q, struct grid *g, char why[static QUERY_WHY_BY
 	int rc = 1;
 
 	for (int i = 0; i < g->cnt; i++)
-		g->widths[i] = text_columns(sqlite3_column_name(q->asked, i));
+		g->widths[i] = text_columns(title(q, i));
 	while (g->rows < MEASURED_ROWS && (rc = next(q, why)) == 1) {
 		for (int i = 0; i < g->cnt; i++) {
 			char *text = safe_cell(q, i);
@@ -528,11 +618,11 @@ static int put_grid(FILE *out, struct query *q, struct grid *g, char why[static 
 		    int rc)
 {
 	for (int i = 0; i < g->cnt; i++) {
-		_cleanup_free_ char *title = strdup(sqlite3_column_name(q->asked, i));
+		_cleanup_free_ char *name = strdup(title(q, i));
 
-		if (!title)
+		if (!name)
 			return -ENOMEM;
-		put_cell(out, g, i, title);
+		put_cell(out, g, i, name);
 	}
 	for (size_t k = 0; k < g->rows; k++)
 		for (int i = 0; i < g->cnt; i++)
@@ -583,7 +673,8 @@ static void list_table(void *ctx, const struct export_table *table)
 
 int query_write_tables(FILE *out)
 {
-	const struct tables_sink sink = {list_table, no_row, end_nothing, NULL, out};
+	const struct tables_sink sink = {
+		.begin = list_table, .row = no_row, .end = end_nothing, .ctx = out};
 	const struct export_options options = {0};
 	struct model *none = model_new();
 	int err = none ? tables_walk(none, &options, &sink) : -ENOMEM;

@@ -65,7 +65,8 @@ static int put_all(const struct tables *w)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < TABLES_CNT; i++) {
-		if (wanted && strcmp(wanted, tables[i].name)) {
+		if ((wanted && strcmp(wanted, tables[i].name)) ||
+		    (w->sink->wants && !w->sink->wants(w->sink->ctx, tables[i].name))) {
 			if (w->sink->left_out)
 				w->sink->left_out(w->sink->ctx, tables[i].name);
 			continue;

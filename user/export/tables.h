@@ -33,6 +33,8 @@ struct tables_sink {
 	void (*begin)(void *ctx, const struct export_table *table);
 	void (*row)(void *ctx, const struct export_table *table, const struct subject *s);
 	void (*end)(void *ctx, const struct export_table *table);
+	/* Whether that one is asked for; NULL = as options.table says. */
+	bool (*wants)(void *ctx, const char *name);
 	/* Of each that is not asked for, or NULL. */
 	void (*left_out)(void *ctx, const char *name);
 	void *ctx;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/compare.h"
@@ -152,11 +153,24 @@ struct diff_value diff_value_of(const struct diff *d, uint32_t method, enum diff
 	return compare(sides, chance_of(d, method, of));
 }
 
+/* Whether its CPU time was counted by switches wherever it had any. */
+static bool is_counted(const struct diff_kind *k)
+{
+	bool any = false;
+
+	for (int at = 0; at < DIFF_SIDES; at++) {
+		if (k->all_ticks[at] > 0 && k->all_cpu_s[at] <= 0)
+			return false;
+		any |= k->all_cpu_s[at] > 0;
+	}
+	return any;
+}
+
 /* All CPU time of a kind of processes. */
 static struct diff_value value_of_kind(const struct diff *d, uint32_t kind)
 {
 	const struct diff_kind *k = &d->book->kinds[kind];
-	bool exact = k->all_cpu_s[DIFF_BEFORE] > 0 || k->all_cpu_s[DIFF_AFTER] > 0;
+	bool exact = is_counted(k);
 	struct ratio sides[DIFF_SIDES] = {0};
 
 	for (int at = 0; at < DIFF_SIDES; at++) {
@@ -191,27 +205,6 @@ static bool has_requests(const struct diff_book *b, const struct diff_kind *k)
 	return true;
 }
 
-static int judge_kinds(struct diff *d, enum diff_per per)
-{
-	const struct diff_book *b = d->book;
-
-	d->kinds = calloc(b->kinds_cnt + 1, sizeof(*d->kinds));
-	if (!d->kinds)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < b->kinds_cnt; i++) {
-		bool requests = has_requests(b, &b->kinds[i]);
-
-		d->kinds[i].per = per == DIFF_PER_SHARE		      ? DIFF_PER_SHARE
-				  : per != DIFF_PER_CORES && requests ? DIFF_PER_REQUEST
-								      : DIFF_PER_CORES;
-		d->kinds[i].value = value_of_kind(d, i);
-		d->kinds[i].certain = d->kinds[i].value.p < DIFF_FALSE;
-	}
-	return 0;
-}
-
-/* --- which of very many ----------------------------------------------------------------------- */
-
 struct asked {
 	double p; /* by its weight: see DIFF_FALSE */
 	uint32_t method;
@@ -226,6 +219,71 @@ static int compare_asked(const void *pa, const void *pb)
 
 	c = c ?: COMPARE(a->method, b->method);
 	return c ?: COMPARE(a->of, b->of);
+}
+
+/* Returns how many of them, sorted by p, stand: the last whose p is below its part of the rate. */
+static size_t that_stand(const struct asked *asked, size_t cnt)
+{
+	size_t stand = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (asked[i].p <= DIFF_FALSE * (double)(i + 1) / (double)cnt)
+			stand = i + 1;
+	return stand;
+}
+
+/* CPU seconds of both sides that a kind is asked for. */
+#define KIND_CPU_S 0.2
+
+static double kind_cpu_s(const struct diff *d, const struct diff_kind *k)
+{
+	double sum = 0;
+
+	for (int at = 0; at < DIFF_SIDES; at++)
+		sum += is_counted(k) ? k->all_cpu_s[at]
+				     : k->all_ticks[at] * d->book->sides[at].tick_s;
+	return sum;
+}
+
+/* Which kinds changed for certain, among all that are asked. */
+static int name_kinds(struct diff *d)
+{
+	const struct diff_book *b = d->book;
+	_cleanup_free_ struct asked *asked = calloc(b->kinds_cnt + 1, sizeof(*asked));
+	size_t cnt = 0, stand;
+
+	if (!asked)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->kinds_cnt; i++)
+		if (kind_cpu_s(d, &b->kinds[i]) >= KIND_CPU_S)
+			asked[cnt++] = (struct asked){.p = d->kinds[i].value.p, .method = i};
+	qsort(asked, cnt, sizeof(*asked), compare_asked);
+	stand = that_stand(asked, cnt);
+	for (size_t i = 0; i < stand; i++) {
+		d->kinds[asked[i].method].certain = true;
+		d->most_growth =
+			fmax(d->most_growth, diff_grew_least(&d->kinds[asked[i].method].value));
+	}
+	return 0;
+}
+
+static int judge_kinds(struct diff *d, enum diff_per per)
+{
+	const struct diff_book *b = d->book;
+
+	d->kinds = calloc(b->kinds_cnt + 1, sizeof(*d->kinds));
+	if (!d->kinds)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->kinds_cnt; i++) {
+		bool requests = has_requests(b, &b->kinds[i]);
+
+		d->kinds[i].per = per == DIFF_PER_SHARE		      ? DIFF_PER_SHARE
+				  : per != DIFF_PER_CORES && requests ? DIFF_PER_REQUEST
+								      : DIFF_PER_CORES;
+		d->kinds[i].lacks_requests = per == DIFF_PER_REQUEST && !requests;
+		d->kinds[i].value = value_of_kind(d, i);
+	}
+	return name_kinds(d);
 }
 
 static bool is_compiled(const struct model_symbol *s)
@@ -270,17 +328,6 @@ static bool may_be_its_name(const struct diff *d, const struct asked *a, const d
 				  fabs(a->value.change) <= fabs(other) + a->value.error);
 }
 
-/* Returns how many of them, sorted by p, stand: the last whose p is below its part of the rate. */
-static size_t that_stand(const struct asked *asked, size_t cnt)
-{
-	size_t stand = 0;
-
-	for (size_t i = 0; i < cnt; i++)
-		if (asked[i].p <= DIFF_FALSE * (double)(i + 1) / (double)cnt)
-			stand = i + 1;
-	return stand;
-}
-
 /* Owned; NULL without memory. */
 static struct asked *ask_all(struct diff *d)
 {
@@ -312,7 +359,60 @@ static struct asked *ask_all(struct diff *d)
 
 /* --- what explains it ------------------------------------------------------------------------- */
 
-/* Per kind and side: one tick in the unit of its figures. */
+/* Nodes by method and by caller, and findings by method; MODEL_NONE = none. */
+struct places {
+	uint32_t *first, *next;	   /* nodes of a method */
+	uint32_t *child, *sibling; /* nodes below a node */
+	uint32_t *self, *total;	   /* findings of a method */
+	double *into; /* of one finding, by method: change of what it calls; 0 in between */
+};
+
+static void places_clear(struct places *p)
+{
+	free(p->first);
+	free(p->next);
+	free(p->child);
+	free(p->sibling);
+	free(p->self);
+	free(p->total);
+	free(p->into);
+}
+
+static uint32_t *none_of(size_t cnt)
+{
+	uint32_t *rows = reallocarray(NULL, cnt + 1, sizeof(*rows));
+
+	if (rows)
+		memset(rows, 0xff, (cnt + 1) * sizeof(*rows));
+	return rows;
+}
+
+static int places_init(struct places *p, const struct diff_book *b)
+{
+	p->first = none_of(b->methods_cnt);
+	p->next = none_of(b->nodes_cnt);
+	p->child = none_of(b->nodes_cnt);
+	p->sibling = none_of(b->nodes_cnt);
+	p->self = none_of(b->methods_cnt);
+	p->total = none_of(b->methods_cnt);
+	p->into = calloc(b->methods_cnt + 1, sizeof(*p->into));
+	if (!p->first || !p->next || !p->child || !p->sibling || !p->self || !p->total || !p->into)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < b->nodes_cnt; i++) {
+		const struct diff_node *n = &b->nodes[i];
+
+		p->sibling[i] = p->child[n->parent];
+		p->child[n->parent] = i;
+		/* Below the root stand kinds. */
+		if (!n->parent)
+			continue;
+		p->next[i] = p->first[n->method];
+		p->first[n->method] = i;
+	}
+	return 0;
+}
+
+/* One tick in the unit of the figures of a kind. */
 static double of_tick(const struct diff *d, uint32_t kind, int at)
 {
 	struct ratio r = {0};
@@ -331,29 +431,18 @@ static double node_change(const struct diff_node *n, enum diff_of of,
 	       (double)n->all[DIFF_BEFORE][of] * ticks[DIFF_BEFORE];
 }
 
-/* By row of methods. */
-struct marks {
-	bool *found;  /* it is among the findings, with what it calls */
-	double *into; /* of one finding: change of what it calls; 0 in between */
-};
-
 /* Where most of a finding is. */
-static void place(const struct diff *d, struct diff_finding *f)
+static void place(const struct diff *d, const struct places *places, struct diff_finding *f)
 {
-	const struct diff_book *b = d->book;
-	uint32_t kind = b->methods[f->method].kind;
+	uint32_t kind = d->book->methods[f->method].kind;
 	const double ticks[DIFF_SIDES] = {of_tick(d, kind, DIFF_BEFORE),
 					  of_tick(d, kind, DIFF_AFTER)};
 	double most = 0;
 
 	f->node = MODEL_NONE;
-	for (uint32_t i = 1; i < b->nodes_cnt; i++) {
-		const struct diff_node *n = &b->nodes[i];
-		double change;
+	for (uint32_t i = places->first[f->method]; i != MODEL_NONE; i = places->next[i]) {
+		double change = node_change(&d->book->nodes[i], f->of, ticks);
 
-		if (!n->parent || n->method != f->method)
-			continue;
-		change = node_change(n, f->of, ticks);
 		if (f->value.change < 0)
 			change = -change;
 		if (change > most) {
@@ -364,60 +453,86 @@ static void place(const struct diff *d, struct diff_finding *f)
 	f->node_share = f->value.change != 0 ? most / fabs(f->value.change) : 0;
 }
 
-/* Whether one thing that it calls, or its own code, explains a change: that one is told, too. */
-static bool is_explained(const struct diff *d, const struct diff_finding *f,
-			 const struct marks *marks)
+/* Whether a node is below another one of its method, whose sum has it already. */
+static bool is_below_itself(const struct diff_book *b, uint32_t node)
+{
+	for (uint32_t i = b->nodes[node].parent; i && b->nodes[i].parent; i = b->nodes[i].parent)
+		if (b->nodes[i].method == b->nodes[node].method)
+			return true;
+	return false;
+}
+
+static bool explains(const struct diff *d, uint32_t by, double change,
+		     const struct diff_finding *of)
+{
+	return by != MODEL_NONE && d->findings[by].value.change * of->value.change > 0 &&
+	       change * of->value.change > 0 && fabs(change) >= EXPLAINS * fabs(of->value.change);
+}
+
+/* The finding that explains one: its own code, or one thing that it calls; or MODEL_NONE. */
+static uint32_t explained_by(const struct diff *d, const struct places *places,
+			     const struct diff_finding *f)
 {
 	const struct diff_book *b = d->book;
-	uint32_t kind = b->methods[f->method].kind;
+	uint32_t kind = b->methods[f->method].kind, found = MODEL_NONE;
+	uint32_t own = places->self[f->method];
 	const double ticks[DIFF_SIDES] = {of_tick(d, kind, DIFF_BEFORE),
 					  of_tick(d, kind, DIFF_AFTER)};
-	double least = EXPLAINS * fabs(f->value.change);
-	bool explained = false;
 
-	for (size_t i = 0; i < d->findings_cnt && !explained; i++)
-		explained = d->findings[i].of == DIFF_SELF && d->findings[i].method == f->method &&
-			    d->findings[i].value.change * f->value.change > 0 &&
-			    fabs(d->findings[i].value.change) >= least;
-	for (uint32_t i = 1; i < b->nodes_cnt; i++) {
-		const struct diff_node *n = &b->nodes[i], *caller = &b->nodes[n->parent];
+	if (own != MODEL_NONE && explains(d, own, d->findings[own].value.change, f))
+		return own;
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = places->first[f->method]; i != MODEL_NONE; i = places->next[i]) {
+			if (is_below_itself(b, i))
+				continue;
+			for (uint32_t c = places->child[i]; c != MODEL_NONE;
+			     c = places->sibling[c]) {
+				uint32_t called = b->nodes[c].method;
 
-		/* Of calls by itself only the first is with all. */
-		if (!n->parent || !caller->parent || caller->method != f->method ||
-		    n->method == f->method)
-			continue;
-		marks->into[n->method] += node_change(n, DIFF_TOTAL, ticks);
+				if (!pass) {
+					places->into[called] +=
+						node_change(&b->nodes[c], DIFF_TOTAL, ticks);
+					continue;
+				}
+				if (called != f->method &&
+				    explains(d, places->total[called], places->into[called], f))
+					found = places->total[called];
+				places->into[called] = 0;
+			}
+		}
+	return found;
+}
+
+/* Those that others explain go. Of a ring of those that explain each other one stays. */
+static void drop_explained(const struct diff *d, const uint32_t *by, bool *gone)
+{
+	size_t cnt = d->findings_cnt;
+
+	for (size_t i = 0; i < cnt; i++)
+		gone[i] = by[i] != MODEL_NONE;
+	for (size_t i = 0; i < cnt; i++) {
+		size_t at = i, steps = 0;
+
+		while (gone[at] && steps++ <= cnt)
+			at = by[at];
+		gone[at] = false;
 	}
-	for (uint32_t i = 1; i < b->nodes_cnt; i++) {
-		const struct diff_node *n = &b->nodes[i], *caller = &b->nodes[n->parent];
-		double change;
+}
 
-		if (!n->parent || !caller->parent || caller->method != f->method)
-			continue;
-		change = marks->into[n->method];
-		marks->into[n->method] = 0;
-		explained |= marks->found[n->method] && change * f->value.change > 0 &&
-			     fabs(change) >= least;
-	}
-	return explained;
+/* Of all CPU time of its process before: figures of several units stand in one list. */
+static double part_of_process(const struct diff *d, const struct diff_finding *f)
+{
+	const struct diff_of_kind *k = &d->kinds[d->book->methods[f->method].kind];
+	double all = k->per == DIFF_PER_SHARE ? 1 : fmax(k->value.before, k->value.after);
+
+	return fabs(f->value.change) / fmax(all, 1e-12);
 }
 
 static int compare_findings(const void *pa, const void *pb, void *arg)
 {
-	const struct diff *d = arg;
 	const struct diff_finding *a = pa, *b = pb;
-	double size_a = fabs(a->value.change) /
-			fmax(d->kinds[d->book->methods[a->method].kind].value.before, 1e-12);
-	double size_b = fabs(b->value.change) /
-			fmax(d->kinds[d->book->methods[b->method].kind].value.before, 1e-12);
-	int c;
+	int c = COMPARE(part_of_process(arg, b), part_of_process(arg, a));
 
-	/* Of one unit by size; of several by the part of their process. */
-	if (d->kinds[d->book->methods[a->method].kind].per ==
-	    d->kinds[d->book->methods[b->method].kind].per)
-		c = COMPARE(fabs(b->value.change), fabs(a->value.change));
-	else
-		c = COMPARE(size_b, size_a);
 	c = c ?: COMPARE(a->method, b->method);
 	return c ?: COMPARE(a->of, b->of);
 }
@@ -431,16 +546,12 @@ static double overweight(const struct diff *d, const struct diff_finding *f)
 	return f->value.change / f->value.before / (k->value.change / k->value.before);
 }
 
-/* Those that stand; what explains the others stays. */
-static int keep_findings(struct diff *d, const struct asked *asked, size_t cnt)
+/* All that stand, but for those whose names perhaps only came or went. */
+static int add_findings(struct diff *d, const struct asked *asked, size_t cnt)
 {
 	_cleanup_free_ double *nameless = nameless_changes(d);
-	_cleanup_free_ bool *found = calloc(d->book->methods_cnt + 1, sizeof(*found));
-	_cleanup_free_ double *into = calloc(d->book->methods_cnt + 1, sizeof(*into));
-	struct marks marks = {found, into};
-	size_t kept = 0;
 
-	if (!found || !into || !nameless)
+	if (!nameless)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++) {
 		if (may_be_its_name(d, &asked[i], nameless)) {
@@ -451,29 +562,40 @@ static int keep_findings(struct diff *d, const struct asked *asked, size_t cnt)
 			return -ENOMEM;
 		d->findings[d->findings_cnt++] = (struct diff_finding){
 			.method = asked[i].method, .of = asked[i].of, .value = asked[i].value};
+		d->most_growth = fmax(d->most_growth, diff_grew_least(&asked[i].value));
 	}
 	d->found = d->findings_cnt;
-	if (!d->found)
-		return 0;
-	qsort_r(d->findings, d->found, sizeof(*d->findings), compare_findings, d);
+	if (d->found)
+		qsort_r(d->findings, d->found, sizeof(*d->findings), compare_findings, d);
 	if (d->findings_cnt > DIFF_FINDINGS_MAX)
 		d->findings_cnt = DIFF_FINDINGS_MAX;
+	return 0;
+}
+
+/* What another one explains goes; of the others it is told where they are. */
+static int tell_findings(struct diff *d)
+{
+	_cleanup_(places_clear) struct places places = {0};
+	_cleanup_free_ uint32_t *by = none_of(d->findings_cnt);
+	_cleanup_free_ bool *gone = calloc(d->findings_cnt + 1, sizeof(*gone));
+	size_t kept = 0;
+
+	if (!by || !gone || places_init(&places, d->book))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < d->findings_cnt; i++)
+		(d->findings[i].of == DIFF_SELF ? places.self
+						: places.total)[d->findings[i].method] = i;
 	for (size_t i = 0; i < d->findings_cnt; i++)
 		if (d->findings[i].of == DIFF_TOTAL)
-			found[d->findings[i].method] = true;
-	for (size_t i = 0; i < d->findings_cnt; i++) {
-		struct diff_finding *f = &d->findings[i];
-
-		/* Marked for removal by a node that is none. */
-		f->node = f->of == DIFF_TOTAL && is_explained(d, f, &marks) ? 0 : MODEL_NONE;
-	}
+			by[i] = explained_by(d, &places, &d->findings[i]);
+	drop_explained(d, by, gone);
 	for (size_t i = 0; i < d->findings_cnt; i++) {
 		struct diff_finding f = d->findings[i];
 
-		if (!f.node)
+		if (gone[i])
 			continue;
 		f.overweight = overweight(d, &f);
-		place(d, &f);
+		place(d, &places, &f);
 		d->findings[kept++] = f;
 	}
 	d->findings_cnt = kept;
@@ -540,7 +662,8 @@ static int judge(struct diff *d, enum diff_per per)
 	asked = ask_all(d);
 	if (!asked)
 		return -ENOMEM;
-	return keep_findings(d, asked, that_stand(asked, d->tested));
+	err = add_findings(d, asked, that_stand(asked, d->tested));
+	return err || !d->findings_cnt ? err : tell_findings(d);
 }
 
 struct diff *diff_new(const struct diff_book *book, enum diff_per per)
@@ -575,16 +698,4 @@ double diff_grew_least(const struct diff_value *v)
 	return v->before > 0		  ? (v->change - v->error) / v->before
 	       : v->change - v->error > 0 ? INFINITY
 					  : 0;
-}
-
-double diff_most_growth(const struct diff *d)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < d->findings_cnt; i++)
-		most = fmax(most, diff_grew_least(&d->findings[i].value));
-	for (size_t i = 0; i < d->book->kinds_cnt; i++)
-		if (d->kinds[i].certain)
-			most = fmax(most, diff_grew_least(&d->kinds[i].value));
-	return most;
 }

@@ -54,7 +54,9 @@ struct diff_value {
 struct diff_of_kind {
 	enum diff_per per;
 	struct diff_value value; /* of all its CPU time: by switches where they were counted */
-	bool certain;		 /* p below DIFF_FALSE */
+	bool certain;		 /* it changed, among all processes that are asked */
+	/* By request was asked for, and requests are not known on both sides: by time. */
+	bool lacks_requests;
 };
 
 struct diff_finding {
@@ -79,7 +81,10 @@ struct diff {
 	size_t perhaps_names; /* that changed for certain, but perhaps by their names alone */
 	size_t tested;	      /* figures that were asked */
 	double samples;	      /* that these rest on, summed */
-	size_t in_common;     /* named methods with samples on both sides */
+	/* The most of diff_grew_least(), of all figures and processes that changed for certain;
+	 * 0 where nothing grew. */
+	double most_growth;
+	size_t in_common; /* named methods with samples on both sides */
 	size_t only[DIFF_SIDES];
 	/* Of the samples of each side, those whose own code has no name, and those whose stack
 	 * does not reach its root: where these differ, what was named or whole on one side alone
@@ -98,6 +103,4 @@ struct diff_value diff_value_of(const struct diff *d, uint32_t method, enum diff
 /* Lower end of what the change is, as a part of what it was before; negative for what fell.
  * INFINITY where there was nothing before. */
 double diff_grew_least(const struct diff_value *value);
-/* The most of these, of findings and processes that changed for certain; 0 where nothing grew. */
-double diff_most_growth(const struct diff *d);
 #endif

@@ -29,14 +29,6 @@ struct looked {
 	uint32_t *kind_of; /* by row of processes */
 };
 
-static bool is_compared(const struct diff_side *s, uint32_t process)
-{
-	for (size_t i = 0; s->processes && i < s->processes_cnt; i++)
-		if (s->processes[i] == process)
-			return true;
-	return !s->processes;
-}
-
 static int find_kinds(struct looked *l)
 {
 	l->kind_of = calloc(l->m->processes_cnt + 1, sizeof(*l->kind_of));
@@ -46,7 +38,8 @@ static int find_kinds(struct looked *l)
 	for (uint32_t i = 0; i < l->m->processes_cnt; i++) {
 		const struct model_process *p = &l->m->processes[i];
 
-		l->kind_of[i] = is_compared(l->side, i) ? diff_book_kind(l->book, p) : MODEL_NONE;
+		l->kind_of[i] = !l->side->wanted || l->side->wanted[i] ? diff_book_kind(l->book, p)
+								       : MODEL_NONE;
 	}
 	return 0;
 }

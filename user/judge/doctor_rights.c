@@ -236,17 +236,12 @@ static void judge_memlock(const struct host_facts *f, struct doctor_finding *fin
 	else if (host_has_capability(f->capabilities, HOST_CAP_IPC_LOCK) ||
 		 f->memlock_bytes >= ARMED_BYTES)
 		doctor_say(finding, DOCTOR_OK, "",
-			   "%llu KiB; perf's rings count (mlock_kb), and what `hotrun snapshot "
-			   "--arm` locks, which it may",
+			   "%llu KiB for perf's rings (mlock_kb); snapshot --arm may lock more",
 			   kib);
 	else
-		doctor_say(
-			finding, DOCTOR_OK, "",
-			"%llu KiB; perf's rings count (mlock_kb); `hotrun snapshot --arm` may be "
-			"late on a host without memory, since it cannot lock its own "
-			"(CAP_IPC_LOCK, "
-			"or LimitMEMLOCK=160M)",
-			kib);
+		doctor_say(finding, DOCTOR_OK, "",
+			   "%llu KiB for perf's rings (mlock_kb); snapshot --arm wants 160 MiB",
+			   kib);
 }
 
 static void judge_files(const struct host_facts *f, struct doctor_finding *finding)

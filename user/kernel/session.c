@@ -85,6 +85,7 @@ static void choose_accounts(struct session *s)
 	bpf_program__set_autoload(s->bpf->progs.read_stands, s->stands);
 	bpf_program__set_autoload(s->bpf->progs.read_counts, false);
 	bpf_program__set_autoload(s->bpf->progs.on_waking, s->wakers && s->stands);
+	bpf_map__set_autocreate(s->bpf->maps.waker_rooms, s->wakers && s->stands);
 }
 
 /* Tables by which stacks are walked, or next to no room for them. */

@@ -74,12 +74,9 @@ static int find_kinds(struct adding *a)
 	if (!a->kind_of)
 		return -ENOMEM;
 	memset(a->kind_of, 0xff, m->processes_cnt * sizeof(*a->kind_of));
-	if (!a->side->processes)
-		for (uint32_t i = 0; !err && i < m->processes_cnt; i++)
+	for (uint32_t i = 0; !err && i < m->processes_cnt; i++)
+		if (!a->side->wanted || a->side->wanted[i])
 			err = add_kind(a, i);
-	else
-		for (size_t i = 0; !err && i < a->side->processes_cnt; i++)
-			err = add_kind(a, a->side->processes[i]);
 	return err;
 }
 
@@ -332,27 +329,18 @@ static void add_path(struct adding *a, const struct paths *p)
 	b->counts[method][a->at][DIFF_SELF][part] += (uint32_t)ticks;
 }
 
-static int add_stacks_of(struct adding *a, uint32_t process)
-{
-	struct paths p = {0};
-	int err = paths_begin(&p, a->side->m, process, PATHS_FOLD_UNNAMED | PATHS_FOLD_RECURSION);
-
-	while (!err && paths_next(&p))
-		add_path(a, &p);
-	paths_end(&p);
-	return err;
-}
-
 static int add_stacks(struct adding *a)
 {
-	int err = 0;
+	struct paths p = {0};
+	int err;
 
 	if (!a->side->parts)
 		return 0;
-	if (!a->side->processes)
-		return add_stacks_of(a, MODEL_NONE);
-	for (size_t i = 0; !err && i < a->side->processes_cnt; i++)
-		err = add_stacks_of(a, a->side->processes[i]);
+	err = paths_begin_of(&p, a->side->m, a->side->wanted,
+			     PATHS_FOLD_UNNAMED | PATHS_FOLD_RECURSION);
+	while (!err && paths_next(&p))
+		add_path(a, &p);
+	paths_end(&p);
 	return err;
 }
 

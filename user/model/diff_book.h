@@ -20,9 +20,9 @@ enum { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 enum diff_of { DIFF_SELF, DIFF_TOTAL, DIFF_OF_CNT }; /* its own code; with what it calls */
 
 struct diff_side {
-	struct model *m;	   /* borrowed; grows by symbols of notes */
-	const uint32_t *processes; /* rows that are compared, borrowed; NULL = all */
-	size_t processes_cnt;
+	struct model *m;       /* borrowed; grows by symbols of notes */
+	const uint8_t *wanted; /* by row of processes: not 0 = it is compared; borrowed;
+				    * NULL = all */
 	/* Set by diff_book_new(). */
 	uint32_t parts; /* 1..DIFF_PARTS, 0 without slices */
 	double seconds[DIFF_PARTS];

@@ -27,5 +27,7 @@ int diff_write_json(FILE *out, const struct diff *d, const struct diff_beside *b
 uint32_t *diff_kinds(const struct diff *d, size_t *ret_cnt);
 /* Methods by what could be shown of them, those with most CPU first; owned, NULL without memory. */
 uint32_t *diff_methods_by_size(const struct diff *d, size_t *ret_cnt);
+/* Unix time of its first slice, 0 = not known. */
+int64_t diff_began_s(const struct model *m);
 extern const char *const diff_per_ids[DIFF_PER_CNT];
 #endif

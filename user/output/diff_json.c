@@ -9,13 +9,13 @@
 
 static void put_value(struct json *j, const struct diff_value *v)
 {
-	json_real(j, "before", v->before);
-	json_real(j, "after", v->after);
-	json_real(j, "change", v->change);
-	json_real(j, "change_error", v->error);
-	json_real(j, "change_of_before", v->before > 0 ? v->change / v->before : NAN);
-	json_real(j, "chance", v->p);
-	json_real(j, "smallest_change", v->least);
+	json_precise(j, "before", v->before);
+	json_precise(j, "after", v->after);
+	json_precise(j, "change", v->change);
+	json_precise(j, "change_error", v->error);
+	json_precise(j, "change_of_before", v->before > 0 ? v->change / v->before : NAN);
+	json_precise(j, "chance", v->p);
+	json_precise(j, "smallest_change", v->least);
 }
 
 static void put_side(struct json *j, const char *key, const struct diff *d,
@@ -23,13 +23,11 @@ static void put_side(struct json *j, const char *key, const struct diff *d,
 {
 	const struct diff_side *s = &d->book->sides[at];
 	const struct model *m = s->m;
-	int64_t unix_ns =
-		m->slices_cnt ? (int64_t)m->slices[0].start_ns + m->slices[0].wall_offset_ns : 0;
 
 	json_object(j, key);
 	json_text(j, "capture", o->names[at]);
 	json_text(j, "host", m->host.name);
-	json_utc(j, "time_utc", unix_ns / 1000000000);
+	json_utc(j, "time_utc", diff_began_s(m));
 	json_real(j, "elapsed_s", s->all_seconds);
 	json_count(j, "parts", s->parts);
 	json_count(j, "samples", s->samples);

@@ -15,6 +15,16 @@ const char *const diff_per_ids[DIFF_PER_CNT] = {
 	[DIFF_PER_SHARE] = "share",
 };
 
+int64_t diff_began_s(const struct model *m)
+{
+	int64_t unix_ns;
+
+	if (!m->slices_cnt || __builtin_add_overflow((int64_t)m->slices[0].start_ns,
+						     m->slices[0].wall_offset_ns, &unix_ns))
+		return 0;
+	return unix_ns / 1000000000;
+}
+
 static double cpu_of(const struct diff_book *b, const struct diff_kind *k)
 {
 	double sum = 0;

@@ -101,16 +101,13 @@ static void put_side(const struct page *p, int at)
 	const struct diff_side *s = &p->d->book->sides[at];
 	const struct model *m = s->m;
 	char name[NAME_BYTES], host[NAME_BYTES];
-	int64_t unix_ns =
-		m->slices_cnt ? (int64_t)m->slices[0].start_ns + m->slices[0].wall_offset_ns : 0;
 	struct words w = {0};
 
 	label_name(name, p->o->names[at], 60, CUT_START);
 	label_name(host, m->host.name, 40, CUT_MIDDLE);
-	words_add(&w, "%s · %s · %s · %s · %s samples", name, host,
-		  number_utc(unix_ns / 1000000000).text,
-		  number_time((uint64_t)(s->all_seconds * 1e9)).text,
-		  number_count(s->samples).text);
+	words_add(
+		&w, "%s · %s · %s · %s · %s samples", name, host, number_utc(diff_began_s(m)).text,
+		number_time((uint64_t)(s->all_seconds * 1e9)).text, number_count(s->samples).text);
 	if (m->host.sample_hz)
 		words_add(&w, " at %s Hz", number_count(m->host.sample_hz).text);
 	put_left(p, titles[at], 8);
@@ -163,6 +160,13 @@ static void put_notes(const struct page *p)
 		   "what has a name on one side alone looks as if it had changed");
 	put_unlike(p, "stacks that do not reach their root", d->broken,
 		   "figures with what a method calls are not to be compared: own code is");
+	for (size_t i = 0; i < b->kinds_cnt; i++)
+		if (d->kinds[i].lacks_requests) {
+			put_note(p,
+				 "requests are not known of all processes on both sides: these are "
+				 "compared by time");
+			break;
+		}
 	if (b->methods_dropped || b->nodes_dropped)
 		put_note(p,
 			 "more methods than are compared: some samples count with their callers");

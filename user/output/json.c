@@ -17,8 +17,10 @@ static void begin(struct json *j, const char *key)
 	if (*begun)
 		fputs(!j->depth ? ",\n" : j->compact ? "," : ", ", j->out);
 	*begun = true;
-	if (key)
-		fprintf(j->out, j->compact ? "\"%s\":" : "\"%s\": ", key);
+	if (key) {
+		text_put_json(j->out, key, strlen(key));
+		fputs(j->compact ? ":" : ": ", j->out);
+	}
 }
 
 static void deeper(struct json *j, bool array)
@@ -101,6 +103,23 @@ void json_flag(struct json *j, const char *key, bool value)
 {
 	begin(j, key);
 	fputs(value ? "true" : "false", j->out);
+}
+
+void json_precise(struct json *j, const char *key, double value)
+{
+	char digits[40];
+
+	if (!isfinite(value)) {
+		json_null(j, key);
+		return;
+	}
+	begin(j, key);
+	snprintf(digits, sizeof(digits), "%.12g", value);
+	/* Whatever the locale is. */
+	for (char *c = digits; *c; c++)
+		if (!strchr("0123456789+-e", *c))
+			*c = '.';
+	fputs(digits, j->out);
 }
 
 void json_real(struct json *j, const char *key, double value)

@@ -34,7 +34,7 @@ void json_begin_compact(struct json *j, FILE *out);
 /* Ends it, and its line. 0, or -EIO when out failed. */
 int json_finish(struct json *j);
 
-/* key: NULL within an array. Each is ended by json_end(). Objects in arrays begin a line. */
+/* key: NULL within an array; any text. Each is ended by json_end(). Objects in arrays begin a line. */
 void json_object(struct json *j, const char *key);
 void json_array(struct json *j, const char *key);
 void json_end(struct json *j);
@@ -45,6 +45,8 @@ void json_int(struct json *j, const char *key, int64_t value);
 void json_flag(struct json *j, const char *key, bool value);
 /* null where it is not finite; six digits behind the dot. */
 void json_real(struct json *j, const char *key, double value);
+/* null where it is not finite; twelve digits that matter, however small it is. */
+void json_precise(struct json *j, const char *key, double value);
 /* "" and NULL are null. */
 void json_text(struct json *j, const char *key, const char *value);
 /* The same, but they are "": for formats in which no text is ever unknown. */

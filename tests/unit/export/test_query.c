@@ -111,6 +111,17 @@ Test(query, json_has_numbers_and_null)
 	free(text);
 }
 
+Test(query, json_of_any_title_and_any_small_number)
+{
+	int err;
+	char *text = ask("SELECT 0.0000004 AS \"a\"\"b\", 1e300 AS large", query_write_json, &err);
+
+	cr_expect_eq(err, 0);
+	cr_expect(strstr(text, "\"a\\\"b\": 4e-07"), "%s", text);
+	cr_expect(strstr(text, "\"large\": 1e+300"), "%s", text);
+	free(text);
+}
+
 Test(query, stacks_are_for_flame_graphs)
 {
 	expect("SELECT stack, samples FROM stacks WHERE host = 'web-1' ORDER BY 2",

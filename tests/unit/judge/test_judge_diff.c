@@ -236,8 +236,8 @@ Test(diff, tells_what_grew_where_and_by_how_much)
 	/* 50 % where all grew by a third. */
 	cr_expect(b.d->kinds[0].certain);
 	cr_expect_float_eq(f->overweight, 0.5 / (20.0 / 60), 1e-6);
-	cr_expect_gt(diff_most_growth(b.d), 0.3);
-	cr_expect_lt(diff_most_growth(b.d), 0.5);
+	cr_expect_gt(b.d->most_growth, 0.3);
+	cr_expect_lt(b.d->most_growth, 0.5);
 	end(&b);
 }
 
@@ -263,6 +263,86 @@ Test(diff, unnamed_code_of_another_build_is_the_same)
 	cr_expect_eq(b.book->methods_cnt, 4);
 	cr_expect_float_eq(b.d->unnamed[DIFF_AFTER], 10 / 60.0, 1e-9);
 	cr_expect_eq(b.d->in_common, 3);
+	end(&b);
+}
+
+/* Both grow, and each explains the other: one of them has to be told. */
+Test(diff, methods_that_call_each_other_do_not_explain_each_other_away)
+{
+	struct model *m[DIFF_SIDES] = {build_model(2, 99), build_model(2, 99)};
+	struct both b;
+
+	for (int i = 0; i < DIFF_SIDES; i++) {
+		uint32_t p = build_process(m[i], 100, "walker", 0);
+		uint32_t t = build_thread(m[i], p, 100, "walker", 0, 'S');
+		uint32_t v = build_symbol(m[i], "visit", "walker", KIND_NATIVE, true);
+		uint32_t w = build_symbol(m[i], "visit_binary", "walker", KIND_NATIVE, true);
+		uint32_t leaves[40];
+
+		for (uint32_t k = 0; k < 40; k++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "leaf%u", k);
+			leaves[k] = build_symbol(m[i], name, "walker", KIND_NATIVE, true);
+		}
+		for (uint32_t s = 0; s < 30; s++) {
+			size_t first = m[i]->samples_cnt;
+
+			build_slice(m[i], BUILD_SECOND, 0, 0, 0);
+			for (uint32_t k = 0; k < 40; k++)
+				BUILD_SAMPLES(m[i], t, i && k % 3 == s % 3 ? 2 : 1, v, w, v, w,
+					      leaves[k]);
+			for (size_t k = first; k < m[i]->samples_cnt; k++)
+				m[i]->samples[k].time_ns = m[i]->slices[s].start_ns;
+		}
+	}
+	b = compare(m[0], m[1], DIFF_PER_AUTO);
+	cr_expect_gt(b.d->found, 0);
+	cr_expect(names(&b, "visit") || names(&b, "visit_binary"));
+	cr_expect_gt(b.d->most_growth, 0.1);
+	end(&b);
+}
+
+Test(diff, of_many_processes_that_did_not_change_none_is_named)
+{
+	struct model *m[DIFF_SIDES] = {build_model(2, 99), build_model(2, 99)};
+	unsigned int certain = 0;
+	uint64_t seed = 7;
+	struct both b;
+
+	for (int i = 0; i < DIFF_SIDES; i++) {
+		for (uint32_t s = 0; s < 30; s++)
+			build_slice(m[i], BUILD_SECOND, 0, 0, 0);
+		for (uint32_t k = 0; k < 100; k++) {
+			char name[16];
+			uint32_t p, t;
+
+			snprintf(name, sizeof(name), "program%u", k);
+			p = build_process(m[i], 100 + k, name, 0);
+			t = build_thread(m[i], p, 100 + k, name, 0, 'S');
+			for (uint32_t s = 0; s < 30; s++) {
+				const struct sched_figures ran = {
+					.on_cpu_ns =
+						(uint64_t)(20000000 * exp(0.3 * normal(&seed)))};
+
+				build_account(m[i], s, t, &ran);
+			}
+		}
+	}
+	b = compare(m[0], m[1], DIFF_PER_AUTO);
+	for (size_t k = 0; k < b.book->kinds_cnt; k++)
+		certain += b.d->kinds[k].certain;
+	cr_expect_eq(certain, 0);
+	end(&b);
+}
+
+Test(diff, by_request_where_there_are_none_is_told)
+{
+	struct both b =
+		compare(steady(10, 40, "lib.so"), steady(10, 40, "lib.so"), DIFF_PER_REQUEST);
+
+	cr_expect_eq(b.d->kinds[0].per, DIFF_PER_CORES);
+	cr_expect(b.d->kinds[0].lacks_requests);
 	end(&b);
 }
 
@@ -295,7 +375,7 @@ Test(diff, what_is_too_short_or_empty_names_nothing)
 	cr_expect(b.d->too_short);
 	cr_expect_eq(b.d->findings_cnt, 0);
 	cr_expect(isnan(diff_value_of(b.d, 0, DIFF_SELF).error));
-	cr_expect_eq(diff_most_growth(b.d), 0);
+	cr_expect_eq(b.d->most_growth, 0);
 	end(&b);
 	b = compare(build_model(2, 99), steady(10, 40, "lib.so"), DIFF_PER_AUTO);
 	cr_expect(b.d->too_short);

@@ -193,10 +193,14 @@ const App = (() => {
 		if (!app.marked || app.marked.text !== state.search || app.marked.regex !== state.regex ||
 		    (app.marked.symbols && app.marked.symbols.length !== app.capture.symbols.length)) {
 			const matcher = Search.compile(state.search, state.regex ? 're' : 'has');
-			const error = matcher && matcher.error;
+			let error = matcher && matcher.error;
+			let symbols = matcher && !error ? Search.markSymbols(app.capture, matcher) : null;
 
-			app.marked = {text: state.search, regex: state.regex, error,
-				symbols: matcher && !error ? Search.markSymbols(app.capture, matcher) : null};
+			if (symbols && matcher.isCostly && matcher.isCostly()) {
+				error = 'takes too long: a simpler pattern, or plain text';
+				symbols = null;
+			}
+			app.marked = {text: state.search, regex: state.regex, error, symbols};
 		}
 		const wrong = Boolean(app.marked.error);
 

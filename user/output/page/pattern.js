@@ -12,6 +12,8 @@
 const Pattern = (() => {
 	const STATES_MAX = 3000; /* of a pattern; {m,n} is written out */
 	const SETS_MAX = 2000;	 /* then they are forgotten */
+	const BUILDS_MAX = 20000; /* nodes of a pattern as it is written out, those without a state too */
+	const WORK_MAX = 30e6;	 /* states looked at, of all names together: about a second */
 	const REPEAT_MAX = 200;
 	const CLASSES = {
 		d: [[48, 57]], w: [[48, 57], [65, 90], [95, 95], [97, 122]],
@@ -185,6 +187,7 @@ const Pattern = (() => {
 
 	function compile(node) {
 		const states = [null];
+		let builds = 0;
 
 		function add(state) {
 			if (states.length >= STATES_MAX)
@@ -195,6 +198,8 @@ const Pattern = (() => {
 
 		/* The state at which a node begins, if `to` follows it. */
 		function build(n, to) {
+			if (++builds > BUILDS_MAX)
+				fail('too large');
 			if (n.char)
 				return add({ranges: n.char, not: Boolean(n.not), to});
 			if (n.edge)
@@ -244,10 +249,11 @@ const Pattern = (() => {
 		}
 	}
 
-	/* {test(text)}; throws what is wrong with it. */
+	/* {test(text), isCostly()}; throws what is wrong with it. One that is costly finds nothing any
+	 * more. */
 	function create(text) {
 		const {states, start} = compile(parse(text));
-		let sets = new Map();
+		let sets = new Map(), work = 0;
 
 		/* A set of states that was not seen before: where each character leads, and whether the
 		 * text may end here. */
@@ -312,6 +318,7 @@ const Pattern = (() => {
 				}
 				return set.done || endsWell(set);
 			},
+			isCostly: () => work > WORK_MAX,
 		};
 	}
 

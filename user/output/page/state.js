@@ -36,7 +36,7 @@ const State = (() => {
 		if (!match)
 			return null;
 		const first = Number(match[2]), last = Number(match[3]);
-		const count = match[1] ? 1e8 : capture.slices.count;
+		const count = match[1] ? Math.ceil(capture.host.durationNs / capture.slotNs) : capture.slices.count;
 
 		return first <= last && last < count
 			? {kind: match[1] ? 'slots' : 'slices', first, last} : null;
