@@ -197,8 +197,8 @@ static int number_thread(struct flame_data *d, uint32_t row, uint32_t *ret_numbe
 /* What is said to lie outside of the recording lies at its ends. */
 static uint64_t slot_of(const struct model *m, uint64_t time_ns)
 {
-	if (time_ns > m->host.end_ns)
-		time_ns = m->host.end_ns;
+	if (time_ns >= m->host.end_ns)
+		time_ns = m->host.end_ns - 1;
 	return time_ns > m->host.start_ns ? (time_ns - m->host.start_ns) / FLAME_SLOT_NS : 0;
 }
 

@@ -83,5 +83,5 @@ const Codec = (() => {
 		return open(await inflate(fromBase64(text)));
 	}
 
-	return {open, read, inflate, fromBase64};
+	return {open, read};
 })();

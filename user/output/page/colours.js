@@ -153,5 +153,5 @@ const Colours = (() => {
 		return c.hues.get(key(c, row, node)) || shade(c.theme.plain, 2, SHADES);
 	}
 
-	return {make, fill, key, KINDS, OTHER};
+	return {make, fill, key, KINDS};
 })();

@@ -215,5 +215,5 @@ const Folds = (() => {
 		return stacks;
 	}
 
-	return {apply, isMine};
+	return {apply};
 })();

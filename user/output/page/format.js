@@ -136,6 +136,6 @@ const Format = (() => {
 		return forms;
 	}
 
-	return {visible, visibleLines, count, plural, percent, error, share, seconds, moment, utc, shortForms,
-		setTicksPerSample, setWeight, weight, amount, hasError};
+	return {visible, visibleLines, count, plural, percent, share, seconds, moment, utc,
+		shortForms, setTicksPerSample, setWeight, weight, amount};
 })();

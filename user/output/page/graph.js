@@ -251,6 +251,5 @@ const Graph = (() => {
 		return to === undefined || to < 0 ? node : to;
 	}
 
-	return {create, layout, resize, show, schedule, draw, at, box, shown, reveal, neighbour,
-		readTheme, label, ROW, PAD, LEAST, FONT_PX, width: (g) => g.width};
+	return {create, resize, show, schedule, draw, at, box, shown, reveal, neighbour, readTheme};
 })();

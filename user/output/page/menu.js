@@ -69,5 +69,5 @@ const Menu = (() => {
 		});
 	}
 
-	return {open, close, listen};
+	return {open, listen};
 })();

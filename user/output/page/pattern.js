@@ -276,10 +276,12 @@ const Pattern = (() => {
 			const lower = c.toLowerCase().charCodeAt(0), upper = c.toUpperCase().charCodeAt(0);
 			const other = lower === code ? upper : lower;
 
+			work += set.members.length;
 			for (const n of set.members)
 				if (states[n] && states[n].ranges && holds(states[n], code, other))
 					reach(states, members, states[n].to, false, false);
 			reach(states, members, start, false, false); /* a match may begin anywhere */
+			work += members.size;
 			const next = setOf(members);
 
 			if (code < 128)
@@ -307,6 +309,8 @@ const Pattern = (() => {
 		reach(states, empty, start, true, true);
 		return {
 			test: (string) => {
+				if (work > WORK_MAX)
+					return false;
 				if (!string.length)
 					return empty.has(0);
 				let set = setOf(begin);

@@ -109,7 +109,7 @@ const Report = (() => {
 				w.weight.toFixed(2)],
 		}));
 
-		return rows.length ? [Table.make('Who waits for whom: threads that were ready, by who ran meanwhile',
+		return rows.length ? [Table.make('Threads that were ready, by who of others ran meanwhile; estimated from samples',
 			[{title: 'Who waited', name: true}, {title: 'Who ran'}, {title: 'Threads', number: true,
 				tip: 'mean number that waited'}], rows, false)]
 			: [Dom.make('p', 'muted', 'Nobody waited.')];
@@ -163,5 +163,5 @@ const Report = (() => {
 		return report;
 	}
 
-	return {make, episodes, verdicts};
+	return {make, episodes};
 })();

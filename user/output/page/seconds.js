@@ -233,13 +233,15 @@ const Seconds = (() => {
 	}
 
 	/* Who waited for whom in a span: [{waiter, runner: index or -1, weight: mean waiting
-	 * threads}], most first. */
+	 * threads}], most first. Behind its own threads is nobody's doing but its own, and told elsewhere;
+	 * of others it is not known who waited for whom. */
 	function waits(seconds, span) {
 		const capture = seconds.capture, c = capture.contention, rows = new Map();
 		const slices = touched(seconds, span);
 
 		for (let i = 0; slices && i < c.count; i++) {
-			if (c.slice[i] < slices.first || c.slice[i] > slices.last)
+			if (c.slice[i] < slices.first || c.slice[i] > slices.last ||
+			    c.waiter[i] === c.runner[i])
 				continue;
 			const key = c.waiter[i] + ' ' + c.runner[i];
 
@@ -273,6 +275,6 @@ const Seconds = (() => {
 		return [...rows.values()].sort((x, y) => y.cpu - x.cpu);
 	}
 
-	return {make, requestsOf, processOf, slowShare, isSlow, slicesOf, bounds, length, touched, heat,
-		ports, waits, processes, quantile, SLOW_SHARE};
+	return {make, requestsOf, processOf, slowShare, isSlow, slicesOf, bounds, length,
+		touched, heat, ports, waits, processes};
 })();

@@ -142,5 +142,5 @@ const Selection = (() => {
 		return n;
 	}
 
-	return {WEIGHTS, make, weigh, byNode, byThread, sum, slowSlices, range};
+	return {WEIGHTS, make, weigh, byNode, byThread, sum, slowSlices};
 })();

@@ -27,13 +27,15 @@ const Shown = (() => {
 		return value;
 	}
 
-	/* Filters as rules; wrong: what is no valid pattern, by number. */
+	/* Filters as rules; wrong: what is no valid pattern, or takes too long, by number. */
 	function rules(filters) {
-		const wrong = new Map(), threads = [], frames = [];
+		const wrong = new Map(), threads = [], frames = [], matchers = new Map();
 
 		filters.forEach((filter, i) => {
 			const matcher = Search.compile(filter.text, filter.how);
 
+			if (matcher && matcher.isCostly)
+				matchers.set(i, matcher);
 			if (!matcher || matcher.error)
 				wrong.set(i, matcher ? matcher.error : 'empty');
 			else if (State.THREAD_KINDS.includes(filter.kind))
@@ -41,7 +43,14 @@ const Shown = (() => {
 			else
 				frames.push({kind: filter.kind, test: (symbol) => Search.matches(matcher, symbol)});
 		});
-		return {wrong, threads, frames};
+		return {wrong, threads, frames, matchers};
+	}
+
+	/* Those that turned out to be too costly find nothing any more: that has to be told. */
+	function tellCostly({wrong, matchers}) {
+		for (const [i, matcher] of matchers)
+			if (matcher.isCostly())
+				wrong.set(i, 'takes too long');
 	}
 
 	function select(s, state, threadRules, process) {
@@ -82,6 +91,8 @@ const Shown = (() => {
 		const sumKey = [foldKey, selectKey];
 		const sums = keep(s, 'sums', sumKey, () =>
 			Tree.sums(folded, Selection.byNode(capture, selection, s.room)));
+
+		tellCostly(ruled);
 		const root = rootOf(stacks, state.process);
 		const chain = state.zoom < stacks.count && sums.total[state.zoom]
 			? Tree.chain(stacks, root, state.zoom) : [root];

@@ -112,6 +112,5 @@ const State = (() => {
 			: w === 'harm' ? capture.cpu.waiters.some((n) => n > 0) : true);
 	}
 
-	return {VIEWS, COLOURS, THREAD_KINDS, FRAME_KINDS, FILTERS_MAX, initial, encode, decode,
-		weights};
+	return {VIEWS, THREAD_KINDS, FILTERS_MAX, initial, encode, decode, weights};
 })();

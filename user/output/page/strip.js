@@ -442,5 +442,5 @@ const Strip = (() => {
 		draw(t);
 	}
 
-	return {create, show, resize, draw, themeChanged, xOf};
+	return {create, show, resize, themeChanged, xOf};
 })();

@@ -196,5 +196,5 @@ const Table = (() => {
 			tr.row.act();
 	}
 
-	return {make, open, MAX};
+	return {make};
 })();

@@ -434,6 +434,6 @@ const Tree = (() => {
 		return list;
 	}
 
-	return {sums, within, isWithin, chain, build, index, seen, seenAt, callers, callees, childrenOf, selfBy,
+	return {sums, within, chain, build, seen, seenAt, callers, callees, childrenOf, selfBy,
 		topSelf, methods, processNode, path, occurrences};
 })();

@@ -103,18 +103,15 @@ const Views = (() => {
 		const {capture} = shown, tree = shown.full();
 		const columns = [{title: 'Self', number: true, tip: 'of what is shown, without what it calls'},
 			{title: shown.unit, number: true}, {title: 'Frame, its callers below', name: true}];
-		const row = (group) => {
-			const kids = callersOf(tree, group.members);
-
-			return {
-				cells: [percent(shown, group.weight), Format.amount(group.weight),
-					nameOf(shown, group.symbol, -1)],
-				mark: group.weight / tree.total[0],
-				title: capture.symbols[group.symbol].name,
-				kids: kids.length ? () => kids.map(row) : null,
-				menu: (x, y) => shown.do.menu(-1, group.symbol, x, y),
-			};
-		};
+		const row = (group) => ({
+			cells: [percent(shown, group.weight), Format.amount(group.weight),
+				nameOf(shown, group.symbol, -1)],
+			mark: group.weight / tree.total[0],
+			title: capture.symbols[group.symbol].name,
+			kids: group.members.some(([node]) => tree.parent[node] > 0)
+				? () => callersOf(tree, group.members).map(row) : null,
+			menu: (x, y) => shown.do.menu(-1, group.symbol, x, y),
+		});
 
 		return Table.make('Bottom up: what ran by itself, and who called it', columns,
 			leaves(tree).slice(0, 5000).map(row), true);
@@ -196,5 +193,5 @@ const Views = (() => {
 		return Table.make('By module: which assembly or file burns it', columns, rows, true);
 	}
 
-	return {callTree, bottomUp, threads, modules, nameOf};
+	return {callTree, bottomUp, threads, modules};
 })();
