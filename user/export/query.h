@@ -5,8 +5,8 @@
  * Questions in SQL over the tables of captures (export/tables.h): one database in memory with the
  * rows of all captures that are added. Before the columns of export each table has `capture` (its
  * name), `host` and `began_utc`; captures are never written to, whatever the question says. Only
- * the tables that a question reads are filled, so that one over a month of captures that asks for
- * no samples does not hold any. What is not known is NULL. `stacks` has the samples summed by stack.
+ * the tables that a question reads are filled. What is not known is NULL. `stacks` has the samples
+ * summed by stack.
  *
  *	q = query_new(sql, why)		then, for each capture:
  *	query_add(q, name, m);		and at the end:

@@ -34,7 +34,8 @@ void json_begin_compact(struct json *j, FILE *out);
 /* Ends it, and its line. 0, or -EIO when out failed. */
 int json_finish(struct json *j);
 
-/* key: NULL within an array; any text. Each is ended by json_end(). Objects in arrays begin a line. */
+/* key: any text; NULL within an array. Each is ended by json_end(). Objects in arrays begin a
+ * line. */
 void json_object(struct json *j, const char *key);
 void json_array(struct json *j, const char *key);
 void json_end(struct json *j);
