@@ -44,7 +44,8 @@ struct {
 } look_shares SEC(".maps");
 
 /* tgid -> 1: .NET runtimes, whose monitors are looked for in a pass over all threads. Written by
- * the user side. Size: services of a large host; those that were not looked at for longest make room. */
+ * the user side. Size: services of a large host; those that nobody looked at for longest make
+ * room. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, STAND_MONITORS_MAX);
