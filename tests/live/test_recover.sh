@@ -135,10 +135,10 @@ until_true 5 grep -qs tracing "$T/$reader.out" || fail "no session: $(cat "$T/$r
 told "an event session" "$watched" "session/left profiler/left"
 stop "$reader"
 is_over() { "$HOTRUN" recover "$watched" >"$T/over" 2>&1 && grep -q profiler "$T/over" && ! grep -q session "$T/over"; }
-check "it ends when its reader is killed" until_true 10 is_over
+check "it ends when its reader is killed" until_true 40 is_over
 "$HOTRUN" perfmap enable "$watched" >/dev/null 2>"$T/err"
 # Its connection may be there for a moment still.
-until_true 5 is_over
+until_true 20 is_over
 told "a map, too" "$watched" "map/left profiler/left"
 # A recording may have switched it on.
 start "$HOTRUN" record --enable-perf-maps -p $$ -d 30 -o "$T/other.hotrun"
@@ -149,6 +149,9 @@ says "a map that a running hotrun may need is left on" "$T/line" "left on, hotru
 told "it is" "$watched" "map/left profiler/left"
 kill -INT "$other"
 until_true 10 gone "$other" || fail "the recording does not end"
+# Of the tests beside this one some record with maps, too.
+none_records_with_maps() { ! grep -qsaz -- --enable-perf-maps /proc/[0-9]*/cmdline; }
+until_true 60 none_records_with_maps
 recover 0 "$watched" --resume
 says "the map is switched off" "$T/line" "switched off"
 told "the profiler stays" "$watched" profiler/left

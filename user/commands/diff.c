@@ -26,8 +26,8 @@
 struct arguments {
 	struct frames frames;
 	const char *process, *output, *fail_above;
-	unsigned int per, rows, width;
-	bool json, effects;
+	unsigned int per, rows, width, format;
+	bool effects;
 };
 
 #define IN(field) OPTION_IN(struct arguments, field)
@@ -47,7 +47,10 @@ static const struct command_option rows[] = {
 	OPTION(0, "min-effect", NULL,
 	       "instead: the smallest change of each method that captures like these would show",
 	       option_true, IN(effects)),
-	OPTION_FORMAT("text (default), or json: for machines", struct arguments, json),
+	OPTION(0, "format", "FORMAT",
+	       "text (default); json: for machines; or svg: the flame graphs of both in the "
+	       "colours of their change",
+	       option_word, OPTION_WORDS("text", "json", "svg"), IN(format)),
 	OPTION('o', "output", "RESULT", "where to write (default: stdout)", option_text,
 	       .complete = COMPLETE_FILE, IN(output)),
 	OPTION(0, "rows", "N", "rows of each table, 0 for all (default 20)", option_count,
@@ -148,6 +151,11 @@ static int open_side(struct given *g, const struct arguments *a)
 	return rc;
 }
 
+/* By the number of their word. */
+static int (*const writers[])(FILE *out, const struct diff *d, const struct diff_beside *beside,
+			      const struct diff_options *options) = {
+	diff_write_text, diff_write_json, diff_write_svg};
+
 static int write_it(const struct arguments *a, const struct diff *d,
 		    const struct diff_beside *beside, const struct diff_options *options)
 {
@@ -155,9 +163,7 @@ static int write_it(const struct arguments *a, const struct diff *d,
 
 	if (!result)
 		return EXIT_FAILED;
-	return result_close(result,
-			    a->json ? diff_write_json(result_file(result), d, beside, options)
-				    : diff_write_text(result_file(result), d, beside, options));
+	return result_close(result, writers[a->format](result_file(result), d, beside, options));
 }
 
 /* What cannot be compared has not passed. */

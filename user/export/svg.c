@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/compare.h"
-#include "base/text.h"
 #include "export/about.h"
 #include "export/sampled.h"
 #include "model/resolve.h"
@@ -44,20 +43,9 @@ static int compare_nodes(const struct forest_node *a, const struct forest_node *
 	return c ? c : COMPARE(a->key, b->key);
 }
 
-/* Characters that UTF-8 can write and XML 1.0 cannot hold: U+FFFE and U+FFFF (its 2.2). */
-static void replace_nonchars(char *text)
-{
-	while ((text = strstr(text, "\xef\xbf"))) {
-		if (text[2] == '\xbe' || text[2] == '\xbf')
-			text[2] = '\xbd';
-		text += 3;
-	}
-}
-
 static const char *safe(struct svg *w, const char *text)
 {
-	text_copy_utf8(w->safe, sizeof(w->safe), text, strlen(text));
-	replace_nonchars(w->safe);
+	html_copy_xml(w->safe, sizeof(w->safe), text);
 	return w->safe;
 }
 

@@ -100,6 +100,10 @@ void diff_free(struct diff *d);
 /* The figure of a method. */
 struct diff_value diff_value_of(const struct diff *d, uint32_t method, enum diff_of of);
 
+/* Whether a node of the book changed by more than counting and drift explain (two standard errors);
+ * *ret_change: of what it was, -1..1 (1: it is new). Its kind's unit. */
+bool diff_node_changed(const struct diff *d, uint32_t node, double *ret_change);
+
 /* Lower end of what the change is, as a part of what it was before; negative for what fell.
  * INFINITY where there was nothing before. */
 double diff_grew_least(const struct diff_value *value);

@@ -200,3 +200,31 @@ double diff_of_tick(const struct diff *d, uint32_t kind, int at)
 		by += r.by[i];
 	return by > 0 ? d->book->sides[at].tick_s / by : 0;
 }
+
+/* The kind of processes that a node is of. */
+static uint32_t kind_of_node(const struct diff_book *b, uint32_t node)
+{
+	const struct diff_node *n = &b->nodes[node];
+
+	return n->parent ? b->methods[n->method].kind : n->method;
+}
+
+bool diff_node_changed(const struct diff *d, uint32_t node, double *ret_change)
+{
+	const struct diff_node *n = &d->book->nodes[node];
+	uint32_t kind = kind_of_node(d->book, node);
+	double value[DIFF_SIDES], variance = 0, most;
+
+	for (int at = 0; at < DIFF_SIDES; at++) {
+		const struct diff_side *s = &d->book->sides[at];
+		const struct ratio drift = {.seconds = s->all_seconds};
+		double tick = diff_of_tick(d, kind, at), ticks = (double)n->all[at][DIFF_TOTAL];
+
+		value[at] = ticks * tick;
+		variance +=
+			fmax(ticks, 1) * s->ticks_of * tick * tick + drift_of(&drift, value[at]);
+	}
+	most = fmax(value[DIFF_BEFORE], value[DIFF_AFTER]);
+	*ret_change = most > 0 ? (value[DIFF_AFTER] - value[DIFF_BEFORE]) / most : 0;
+	return fabs(value[DIFF_AFTER] - value[DIFF_BEFORE]) > 2 * sqrt(variance);
+}

@@ -2,7 +2,9 @@
 #ifndef HOTRUN_OUTPUT_DIFF_H
 #define HOTRUN_OUTPUT_DIFF_H
 /*
- * What `hotrun diff` says, as text and JSON (deploy/hotrun.schema.json). Pure; no threads.
+ * What `hotrun diff` says, as text, JSON (deploy/hotrun.schema.json), or a picture (SVG 1.1, no
+ * script): the flame graphs of both sides, each as wide as its own samples, in the colours of their
+ * change. Pure; no threads.
  */
 #include <stdio.h>
 
@@ -16,11 +18,14 @@ struct diff_options {
 	bool effects;		       /* what could have been shown, instead of what was */
 };
 
-/* Both return 0, -ENOMEM, or -EIO when out failed. */
+/* Each returns 0, -ENOMEM, or -EIO when out failed. */
 int diff_write_text(FILE *out, const struct diff *d, const struct diff_beside *beside,
 		    const struct diff_options *options);
 int diff_write_json(FILE *out, const struct diff *d, const struct diff_beside *beside,
 		    const struct diff_options *options);
+
+int diff_write_svg(FILE *out, const struct diff *d, const struct diff_beside *beside,
+		   const struct diff_options *options);
 
 /* Rows of processes that are worth a line, most CPU of both sides first; owned, NULL without
  * memory. */

@@ -64,3 +64,13 @@ void html_put(FILE *out, const char *text)
 		left -= piece;
 	}
 }
+
+void html_copy_xml(char *buf, size_t bytes, const char *text)
+{
+	text_copy_utf8(buf, bytes, text, strlen(text));
+	while ((buf = strstr(buf, "\xef\xbf"))) {
+		if (buf[2] == '\xbe' || buf[2] == '\xbf')
+			buf[2] = '\xbd';
+		buf += 3;
+	}
+}

@@ -28,4 +28,8 @@
 int html_nonce(char nonce[static HTML_NONCE_BYTES]);
 /* Writes untrusted text, safe as text and as the value of an attribute in quotes. */
 void html_put(FILE *out, const char *text);
+/* Copies text as XML 1.0 can hold it (its 2.2): valid UTF-8 without control and direction
+ * characters, nor U+FFFE and U+FFFF; each is U+FFFD. buf is always terminated, and cut at whole
+ * characters. */
+void html_copy_xml(char *buf, size_t bytes, const char *text);
 #endif

@@ -113,9 +113,17 @@ Test(diff_output, effects_as_json)
 	       record("web-2", 60, 1000000), (struct diff_options){.effects = true});
 }
 
+Test(diff_output, as_a_picture)
+{
+	expect("diff.svg", diff_write_svg, record("web-1", 60, 1000000),
+	       record("web-2", 90, 2000000), (struct diff_options){0});
+}
+
 Test(diff_output, nothing_at_all)
 {
 	expect("diff_empty.txt", diff_write_text, build_model(2, 99), build_model(2, 99),
+	       (struct diff_options){0});
+	expect("diff_empty.svg", diff_write_svg, build_model(2, 99), build_model(2, 99),
 	       (struct diff_options){0});
 	expect("diff_empty.json", diff_write_json, build_model(2, 99), build_model(2, 99),
 	       (struct diff_options){0});
