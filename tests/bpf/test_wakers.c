@@ -120,7 +120,7 @@ Test(wakers, who_writes_to_a_pipe_ended_the_wait_that_was_found)
 	}
 	cr_expect_eq(woken(&d, tgid, &waker), 1);
 	cr_expect_eq(session_wakers_lost(d.s), 0);
-	/* Of runs those in one clock tick of many are counted, for all: some come within a second. */
+	/* Of runs those in one clock tick of many are counted, for all: some come soon. */
 	for (int i = 0; i < 5000 && !session_program_cost(d.s, COST_WAKER).runs; i++) {
 		drive_sleep(DRIVE_MS);
 		cr_assert_eq(write(ends[1], "", 1), 1);
