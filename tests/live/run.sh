@@ -8,8 +8,8 @@
 # that run beside others; those with `# quite alone` when that lane is empty. `..., 60 s` behind it says that one is long.
 # LIVE_LANES: tests at a time (4); with 1 all run one after the other.
 # A line per check; the last line is `N passed, N failed, N skipped`. Under CI=true a skip fails.
-# Most look at a machine that others use, too: a test that fails runs once more when all others are done, those that
-# run beside others two at a time, and this second run counts. What failed at first is told again at the end, as `unsteady - ...`.
+# Most look at a machine that others use, too: a test that fails runs once more, alone, when all others are done, and
+# this second run counts. What failed at first is told again at the end, as `unsteady - ...`.
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=$(realpath -m "${BUILD:-build}")
@@ -121,15 +121,8 @@ unsteady=
 for name in "${again[@]}"; do
 	unsteady+=$(sed -n "s/^FAIL - /unsteady - $name: /p" "$BUILD/live/$name.log")$'\n'
 done
-if [ ${#again[@]} -gt 0 ]; then
-	echo "# once more: ${again[*]}"
-	beside=($(marked 'beside others' "${again[@]}"))
-	for name in "${again[@]}"; do
-		[[ " ${beside[*]} " == *" $name "* ]] || run_and_tell "$name"
-	done
-	[ "$LANES" -gt 2 ] && LANES=2
-	run_beside_others "${beside[@]}"
-fi
+[ ${#again[@]} -eq 0 ] || echo "# once more: ${again[*]}"
+run_and_tell "${again[@]}"
 [ -z "$unsteady" ] || printf '\nfailed when it first ran:\n%s' "$unsteady"
 for name in "$@"; do
 	log=$BUILD/live/$name.log
