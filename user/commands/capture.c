@@ -62,11 +62,15 @@ static int by_cpu(const void *a, const void *b)
 	return COMPARE(y->on_cpu_ns, x->on_cpu_ns);
 }
 
-static bool is_meant(const struct model_process *p, const char *what, uint64_t pid)
+bool capture_is_meant(const struct model_process *p, const char *what)
 {
+	uint64_t pid;
+
 	if (!what)
 		return p->flags & PROCESS_SELECTED;
-	return pid ? p->tgid == pid : !strcmp(p->name, what) || !strcmp(p->comm, what);
+	return !text_parse_u64(what, 1, UINT32_MAX, &pid)
+		       ? p->tgid == pid
+		       : !strcmp(p->name, what) || !strcmp(p->comm, what);
 }
 
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt)
@@ -74,15 +78,12 @@ int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, s
 	_cleanup_free_ struct found *found = NULL;
 	_cleanup_free_ uint64_t *on_cpu_ns = sum_cpu(m);
 	size_t cnt = 0, cap = 0;
-	uint64_t pid = 0;
 	uint32_t *rows;
 
 	if (!on_cpu_ns)
 		return EXIT_FAILED;
-	if (what && text_parse_u64(what, 1, UINT32_MAX, &pid))
-		pid = 0;
 	for (uint32_t i = 0; i < m->processes_cnt; i++) {
-		if (!is_meant(&m->processes[i], what, pid))
+		if (!capture_is_meant(&m->processes[i], what))
 			continue;
 		if (GROW(found, cnt, cap))
 			break;

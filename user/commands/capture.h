@@ -21,6 +21,9 @@ int capture_open(const char *path, struct model **ret_model);
 int capture_argument(int argc, char **argv, const char *process, const struct time_window *window,
 		     struct model **ret_model, uint32_t **ret_rows, size_t *ret_cnt);
 
+/* Whether the user means that process by a pid or a name; what NULL: those that the recording was
+ * limited to. */
+bool capture_is_meant(const struct model_process *p, const char *what);
 /*
  * Finds the processes that the user named by pid or by name, most CPU first; what NULL: those that
  * the recording was limited to (-p, --cgroup), none otherwise. Returns EXIT_OK with *ret_rows

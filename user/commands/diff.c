@@ -116,18 +116,12 @@ static int find_process(struct given *given, const char *process)
 
 	for (int i = 0; i < DIFF_SIDES; i++) {
 		struct given *g = &given[i];
-		uint64_t pid = 0;
 
-		if (text_parse_u64(process, 1, UINT32_MAX, &pid))
-			pid = 0;
 		g->wanted = calloc(g->m->processes_cnt + 1, sizeof(*g->wanted));
 		if (!g->wanted)
 			return EXIT_FAILED;
 		for (uint32_t k = 0; k < g->m->processes_cnt; k++) {
-			const struct model_process *p = &g->m->processes[k];
-
-			g->wanted[k] = pid ? p->tgid == pid
-					   : !strcmp(p->name, process) || !strcmp(p->comm, process);
+			g->wanted[k] = capture_is_meant(&g->m->processes[k], process);
 			found |= g->wanted[k];
 		}
 	}

@@ -340,17 +340,5 @@ uint64_t sampled_ns(const struct model *m, enum export_weight weight, uint64_t v
 
 int64_t sampled_wall_offset_ns(const struct model *m, uint64_t time_ns)
 {
-	size_t low = 0, high = m->slices_cnt;
-
-	if (!high)
-		return 0;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->slices[middle].start_ns <= time_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return m->slices[low].wall_offset_ns;
+	return m->slices_cnt ? m->slices[model_slice_at(m, time_ns)].wall_offset_ns : 0;
 }

@@ -106,15 +106,10 @@ static int judge_kinds(struct diff *d, enum diff_per per)
 	return name_kinds(d);
 }
 
-static bool is_compiled(const struct model_symbol *s)
-{
-	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
-}
-
 /* Compiled code whose name nobody knew. */
 static bool is_nameless(const struct model_symbol *s)
 {
-	return is_compiled(s) && s->reason != REASON_NAMED;
+	return model_is_managed(s) && s->reason != REASON_NAMED;
 }
 
 /* By how much code without a name changed at the most. By row of kinds; owned, NULL without
@@ -144,7 +139,7 @@ static bool may_be_its_name(const struct diff *d, const struct asked *a, const d
 	const struct model_symbol *s = diff_book_symbol(d->book, a->method);
 	double other = nameless[d->book->methods[a->method].kind];
 
-	return is_nameless(s) || (is_compiled(s) && a->value.change * other < 0 &&
+	return is_nameless(s) || (model_is_managed(s) && a->value.change * other < 0 &&
 				  fabs(a->value.change) <= fabs(other) + a->value.error);
 }
 

@@ -347,11 +347,6 @@ void standing_free(struct standing *s)
 
 /* --- a line ---------------------------------------------------------------------------------- */
 
-static bool is_managed(const struct model_symbol *s)
-{
-	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
-}
-
 /* Whether a frame tells people anything: it has a name, and it is no way into the kernel or out of
  * a thread's start. */
 static bool tells(const struct model_symbol *s)
@@ -363,7 +358,7 @@ static bool tells(const struct model_symbol *s)
 /* What ASP.NET compiles of each handler, into which small ones are inlined: they have no frame. */
 static bool is_handler(const struct model_symbol *s)
 {
-	return is_managed(s) && !strncmp(s->name, "<expression>.", strlen("<expression>."));
+	return model_is_managed(s) && !strncmp(s->name, "<expression>.", strlen("<expression>."));
 }
 
 /* The application's frame nearest to the leaf: of .NET code where there is any; else one that may
@@ -374,7 +369,7 @@ static size_t application_of(const struct model *m, const uint32_t *methods, siz
 		for (size_t i = cnt; i-- > 0;) {
 			const struct model_symbol *s = &m->symbols[methods[i]];
 
-			if (tells(s) && is_managed(s) == managed &&
+			if (tells(s) && model_is_managed(s) == managed &&
 			    (s->application || is_handler(s)))
 				return i;
 		}
@@ -390,14 +385,15 @@ size_t standing_chain(const struct model *m, const struct standing *s,
 	bool managed = false;
 
 	for (size_t i = 0; i < cnt && !managed; i++)
-		managed = is_managed(&m->symbols[methods[i]]) && tells(&m->symbols[methods[i]]);
+		managed =
+			model_is_managed(&m->symbols[methods[i]]) && tells(&m->symbols[methods[i]]);
 	if (at < cnt)
 		chain[n++] = methods[at];
 	/* Of .NET code only methods: what the runtime does below them is always the same. */
 	for (size_t i = at < cnt ? at + 1 : 0; i < cnt; i++) {
 		const struct model_symbol *symbol = &m->symbols[methods[i]];
 
-		if (!tells(symbol) || (managed && !is_managed(symbol)))
+		if (!tells(symbol) || (managed && !model_is_managed(symbol)))
 			continue;
 		if (first == MODEL_NONE)
 			first = methods[i];

@@ -165,18 +165,13 @@ enum stand_wait standing_wait(const struct model *m, const struct model_stand *s
 
 /* --- idle ------------------------------------------------------------------------------------ */
 
-static bool is_managed(const struct model_symbol *s)
-{
-	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
-}
-
 /* The application's own .NET code; perhaps it is, where it has no name. */
 static bool has_application(const struct model *m, const uint32_t *methods, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		const struct model_symbol *s = &m->symbols[methods[i]];
 
-		if (is_managed(s) && s->application && s->reason == REASON_NAMED)
+		if (model_is_managed(s) && s->application && s->reason == REASON_NAMED)
 			return true;
 	}
 	return false;
@@ -185,7 +180,7 @@ static bool has_application(const struct model *m, const uint32_t *methods, size
 static bool has_named(const struct model *m, const uint32_t *methods, size_t cnt, const char *part)
 {
 	for (size_t i = 0; i < cnt; i++)
-		if (is_managed(&m->symbols[methods[i]]) &&
+		if (model_is_managed(&m->symbols[methods[i]]) &&
 		    strstr(m->symbols[methods[i]].name, part))
 			return true;
 	return false;
@@ -277,7 +272,7 @@ static bool is_whole(const struct model *m, const struct model_stand *s, const u
 	if (!s->at.user_stack || standing_is_cut(m, methods, cnt))
 		return false;
 	for (size_t i = 0; i < cnt; i++)
-		if (is_managed(&m->symbols[methods[i]]) &&
+		if (model_is_managed(&m->symbols[methods[i]]) &&
 		    m->symbols[methods[i]].reason != REASON_NAMED)
 			return false;
 	return true;

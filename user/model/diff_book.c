@@ -161,12 +161,6 @@ struct method_key {
 	uint32_t kind;
 };
 
-/* Compiled in this run or before, it is the same method. */
-static uint8_t kind_class(uint8_t kind)
-{
-	return kind == KIND_IMAGE ? KIND_JIT : kind;
-}
-
 static bool method_equal(const void *owner, uint32_t row, const void *pkey)
 {
 	const struct diff_book *b = owner;
@@ -178,7 +172,7 @@ static bool method_equal(const void *owner, uint32_t row, const void *pkey)
 
 	return method->kind == key->kind && !strcmp(s->name, key->symbol->name) &&
 	       !s->reason == !key->symbol->reason &&
-	       kind_class(s->kind) == kind_class(key->symbol->kind) &&
+	       method_kind_class(s->kind) == method_kind_class(key->symbol->kind) &&
 	       !strcmp(method_module(m, s), key->module);
 }
 
@@ -193,7 +187,7 @@ static uint32_t method_get(struct adding *a, uint32_t kind, uint32_t symbol)
 	/* method_module() may have added nothing but a string. */
 	hash = hash_pair(hash_bytes(key.symbol->name, strlen(key.symbol->name)),
 			 hash_bytes(key.module, strlen(key.module))) ^
-	       hash_pair(kind, kind_class(key.symbol->kind));
+	       hash_pair(kind, method_kind_class(key.symbol->kind));
 	row = hash_find(&b->method_index, hash, method_equal, b, &key);
 	if (row != HASH_NONE) {
 		if (b->methods[row].symbol[a->at] == MODEL_NONE)
@@ -265,21 +259,12 @@ static uint32_t node_get(struct diff_book *b, uint32_t parent, uint32_t method)
 static uint32_t part_at(struct adding *a, uint64_t time_ns)
 {
 	const struct model *m = a->side->m;
-	size_t low = 0, high = m->slices_cnt;
 
 	if (a->slice < m->slices_cnt && time_ns >= m->slices[a->slice].start_ns &&
 	    (a->slice + 1 == m->slices_cnt || time_ns < m->slices[a->slice + 1].start_ns))
 		return a->part_of[a->slice];
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->slices[middle].start_ns <= time_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	a->slice = (uint32_t)low;
-	return a->part_of[low];
+	a->slice = model_slice_at(m, time_ns);
+	return a->part_of[a->slice];
 }
 
 static void add_path(struct adding *a, const struct paths *p)

@@ -5,8 +5,7 @@
 
 #include "base/grow.h"
 
-/* Kinds that can hold the same method at different times. */
-static uint8_t kind_class(uint8_t kind)
+uint8_t method_kind_class(uint8_t kind)
 {
 	return kind == KIND_IMAGE ? KIND_JIT : kind;
 }
@@ -17,14 +16,14 @@ static bool same_method(const void *owner, uint32_t row, const void *key)
 	const struct model_symbol *a = &((const struct model *)owner)->symbols[row], *b = key;
 
 	return a->name == b->name && a->module == b->module && a->reason == b->reason &&
-	       kind_class(a->kind) == kind_class(b->kind);
+	       method_kind_class(a->kind) == method_kind_class(b->kind);
 }
 
 static uint64_t method_hash(const struct model_symbol *s)
 {
 	uint64_t names = hash_pair((uintptr_t)s->name, (uintptr_t)s->module);
 
-	return hash_pair(names, (uint64_t)kind_class(s->kind) << 8 | s->reason);
+	return hash_pair(names, (uint64_t)method_kind_class(s->kind) << 8 | s->reason);
 }
 
 /*

@@ -21,6 +21,8 @@ struct method_map {
 /* Returns the symbol row that stands for the method of symbol; its kind is that of the first one
  * seen. Folding adds symbols to m, named as the file. Out of memory, it returns symbol itself. */
 uint32_t method_of(struct method_map *map, struct model *m, uint32_t symbol);
+/* Equal for kinds that can hold the same method at different times. */
+uint8_t method_kind_class(uint8_t kind);
 /* The module of a symbol for people: an assembly is one, whether its code comes from the image or
  * from the JIT. Interned. */
 const char *method_module(struct model *m, const struct model_symbol *s);

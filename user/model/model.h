@@ -483,6 +483,12 @@ struct model_symbol {
 	bool application;   /* code of the service, not of runtime, framework or libraries */
 };
 
+/* Code of .NET, compiled in this run or before. */
+static inline bool model_is_managed(const struct model_symbol *symbol)
+{
+	return symbol->kind == KIND_JIT || symbol->kind == KIND_IMAGE;
+}
+
 #define LOCATION_LATER	0x1 /* the name was first seen after the sample: "named later" */
 #define LOCATION_MEMORY 0x2 /* the name is from the memory of its process */
 
@@ -675,6 +681,9 @@ int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);
 int model_slice_add(struct model *m, const struct model_slice *slice);
+/* Row of the slice at that time: the first one before them all, the last one behind; 0 where there
+ * are none. */
+uint32_t model_slice_at(const struct model *m, uint64_t time_ns);
 /* So many ticks of host.sample_hz are as sure as how many samples: fewer where some stand for
  * several (Kish's effective sample size, of slices that are equally busy). */
 static inline uint64_t model_effective(const struct model *m, uint64_t ticks)

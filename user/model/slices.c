@@ -28,6 +28,21 @@ int model_slice_add(struct model *m, const struct model_slice *slice)
 	return 0;
 }
 
+uint32_t model_slice_at(const struct model *m, uint64_t time_ns)
+{
+	size_t low = 0, high = m->slices_cnt;
+
+	while (high > low + 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->slices[middle].start_ns <= time_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (uint32_t)low;
+}
+
 void model_slice_gear(struct model *m, bool quiet, uint32_t sample_every)
 {
 	m->slices[m->slices_cnt - 1].quiet = quiet;

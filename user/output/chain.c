@@ -3,11 +3,6 @@
 
 #include "output/label.h"
 
-bool chain_is_managed(const struct model_symbol *s)
-{
-	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
-}
-
 /* Where the namespace of a method's name ends: before its type, with what encloses it. */
 static const char *without_namespace(const char *name)
 {
@@ -28,7 +23,7 @@ static const char *without_namespace(const char *name)
 void chain_method_name(char name[static NAME_BYTES], const struct model_symbol *s)
 {
 	label_name(name,
-		   chain_is_managed(s) && !s->application ? without_namespace(s->name) : s->name,
-		   NAME_BYTES, chain_is_managed(s) ? CUT_START : CUT_MIDDLE);
+		   model_is_managed(s) && !s->application ? without_namespace(s->name) : s->name,
+		   NAME_BYTES, model_is_managed(s) ? CUT_START : CUT_MIDDLE);
 	text_fold_arguments(name);
 }

@@ -7,7 +7,6 @@
 #include "model/model.h"
 #include "output/report_text.h"
 
-bool chain_is_managed(const struct model_symbol *s);
 /* The application's in full, of the framework what people call it; not cut. */
 void chain_method_name(char name[static NAME_BYTES], const struct model_symbol *s);
 #endif

@@ -63,11 +63,6 @@ void label_process(char buf[static NAME_BYTES], const struct model_process *p, s
 /* Of a method's name, whatever stands behind it. */
 #define METHOD_LEAST 12
 
-static bool is_managed(const struct model_symbol *s)
-{
-	return s->kind == KIND_JIT || s->kind == KIND_IMAGE;
-}
-
 /* A method's file is told where the name does not tell it. */
 static bool module_helps(const struct model_symbol *s)
 {
@@ -77,7 +72,7 @@ static bool module_helps(const struct model_symbol *s)
 		return false;
 	if (s->kind == KIND_KERNEL)
 		return strcmp(s->module, "[kernel]") != 0;
-	if (is_managed(s) && !strncmp(s->name, s->module, len) && s->name[len] == '.')
+	if (model_is_managed(s) && !strncmp(s->name, s->module, len) && s->name[len] == '.')
 		return false;
 	return true;
 }
@@ -114,7 +109,7 @@ void label_method(char buf[static LABEL_METHOD_BYTES], const struct model_symbol
 		  unsigned int how)
 {
 	/* A raw name ends in its arguments. */
-	enum text_cut cut = is_managed(s) && !(how & LABEL_RAW) ? CUT_START : CUT_MIDDLE;
+	enum text_cut cut = model_is_managed(s) && !(how & LABEL_RAW) ? CUT_START : CUT_MIDDLE;
 	char name[NAME_BYTES], tail[TAIL_BYTES];
 	bool painted = how & LABEL_COLOR;
 	size_t room;
@@ -125,7 +120,7 @@ void label_method(char buf[static LABEL_METHOD_BYTES], const struct model_symbol
 	if (text_columns(name) + text_columns(tail) > columns)
 		text_fold_arguments(name);
 	/* The end of a long managed name tells more than its assembly. */
-	if (is_managed(s) && text_columns(name) + text_columns(tail) > columns)
+	if (model_is_managed(s) && text_columns(name) + text_columns(tail) > columns)
 		method_tail(tail, s, false);
 	room = text_columns(tail);
 	if (columns < room + METHOD_LEAST)

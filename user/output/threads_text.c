@@ -172,7 +172,7 @@ void threads_chain(char text[static CELL_BYTES], const struct model *m,
 	}
 	is_tight = wanted > room;
 	for (size_t i = 0; i < n; i++) {
-		bool managed = chain_is_managed(&m->symbols[chain[i]]);
+		bool managed = model_is_managed(&m->symbols[chain[i]]);
 		size_t most = i + 1 == n ? room : i ? room / (n - i) : room * 2 / 3;
 
 		if (is_tight)
