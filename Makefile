@@ -55,7 +55,7 @@ SRC_PERFMAP := $(wildcard perfmap/*/*.c)
 # The file that defines a shared map goes before those that declare it extern: libbpf 1.1's linker
 # keeps offset 0 for an extern that it meets first.
 SRC_BPF    := bpf/sched.bpf.c bpf/accounts.bpf.c bpf/sample.bpf.c bpf/net.bpf.c \
-	bpf/sockets.bpf.c bpf/stands.bpf.c bpf/counts.bpf.c bpf/wakers.bpf.c
+	bpf/sockets.bpf.c bpf/stands.bpf.c bpf/counts.bpf.c bpf/wakers.bpf.c bpf/switches.bpf.c
 PAGE       := $(wildcard user/output/page/*) $(wildcard user/store/*.sql)
 
 # What protobuf-c makes of the schemas of export/.

@@ -310,6 +310,44 @@ struct event_waker {
 #define WAKER_SPAN_BITS 26
 #define WAKER_SPAN_MOST 32
 
+/*
+ * Single switches and wakeups (switches.bpf.c): a ring of rows for each CPU, in which the newest
+ * overwrite the oldest. Rows of a CPU lie one after the other in the array map `switch_rows`; row n
+ * of it, from 1 on, at place n modulo the rows that one has, a power of two. Read by the user side
+ * through memory while they are written.
+ */
+enum switch_kind {
+	SWITCH_TURN = 1,   /* a thread comes to run there, another one leaves */
+	SWITCH_WAKEUP = 2, /* a thread is woken, by what runs there */
+};
+
+#define SWITCH_IN_IRQ	 0x1 /* of a wakeup: an interrupt did it, or softirqs; not who runs */
+#define SWITCH_PREEMPTED 0x2 /* of a turn: who leaves could run on */
+
+struct switch_row {
+	__u64 time_ns;
+	__u64 thread_start_ns; /* of tid; 0 of an idle CPU */
+	__u32 tid;	       /* who comes or is woken; 0 = the CPU is idle from here on */
+	__u32 tgid;
+	__u32 other_tid; /* who leaves, or wakes */
+	__u32 number;	 /* of the row, its low bits; 0 while it is written */
+	/* Of the turn that ends: time in handlers of device interrupts and in softirqs. */
+	__u32 irq_ns, softirq_ns;
+	__u8 kind;  /* enum switch_kind */
+	__u8 state; /* of who leaves, as in event_task */
+	__u8 flags; /* SWITCH_* */
+	__u8 pad[5];
+};
+
+/* Of one CPU, a value of the array map `switch_heads`: a line of the cache. */
+struct switch_head {
+	__u64 written;		  /* rows so far */
+	__u64 irq_since_ns;	  /* in a handler since then, 0 = in none */
+	__u64 soft_since_ns;	  /* the same of softirqs, less the interrupts in between */
+	__u64 irq_ns, softirq_ns; /* since the last switch */
+	__u64 pad[3];
+};
+
 #define COUNTS_KERNEL_THREAD 0x1
 #define COUNTS_ON_CPU	     0x2
 #define COUNTS_THROTTLED     0x4 /* it could run, and a limit of its group stops it */
@@ -701,6 +739,8 @@ _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
 _Static_assert(sizeof(struct event_stand) == 552, "event_stand");
 _Static_assert(sizeof(struct event_counts) == 96, "event_counts");
 _Static_assert(sizeof(struct event_waker) == 96, "event_waker");
+_Static_assert(sizeof(struct switch_row) == 48, "switch_row");
+_Static_assert(sizeof(struct switch_head) == 64, "switch_head: a line of the cache");
 _Static_assert(sizeof(struct cpu_clock) == 256, "cpu_clock");
 _Static_assert(sizeof(struct program_cost) == 24, "program_cost");
 _Static_assert(sizeof(struct cpu_cost) == 192, "cpu_cost: whole lines of the cache");

@@ -267,6 +267,15 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 				    .wait_user = 0x3333,
 				    .woken = 1,
 				    .idle = true};
+	struct model_switch turn = {.time_ns = slice.start_ns + SECOND / 4,
+				    .cpu = 1,
+				    .thread = 1,
+				    .other = MODEL_NONE,
+				    .irq_ns = 1234,
+				    .softirq_ns = 5678,
+				    .kind = SWITCH_TURN,
+				    .state = 'S',
+				    .flags = SWITCH_BEGINS};
 	struct model_cpu cpu = {.cpu = 1,
 				.elapsed_ns = SECOND,
 				.idle_ns = 1,
@@ -282,7 +291,7 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	model_slice_add(m, &slice);
 	account.slice = delay.slice = pair.slice = throttle.slice = cpu.slice = service.slice =
 		response.slice = signal.slice = past.slice = stand.slice = waker.slice =
-			(uint32_t)m->slices_cnt - 1;
+			turn.slice = (uint32_t)m->slices_cnt - 1;
 	model_sample_add(m, &sample);
 	sample.time_ns += 10;
 	sample.waiters = WAITERS_UNKNOWN;
@@ -305,6 +314,13 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	model_past_add(m, &past);
 	model_stand_add(m, &stand);
 	model_waker_add(m, &waker);
+	model_switch_add(m, &turn);
+	turn.time_ns++;
+	turn.thread = MODEL_NONE;
+	turn.other = 0;
+	turn.kind = SWITCH_WAKEUP;
+	turn.flags = SWITCH_IN_IRQ;
+	model_switch_add(m, &turn);
 	model_cpu_add(m, &cpu);
 	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
 	model_loss_add(m, LOSS_TICKS_MISSED, 1);

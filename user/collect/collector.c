@@ -21,6 +21,7 @@
 #include "collect/newly_started.h"
 #include "collect/blocked_looks.h"
 #include "collect/stand_take.h"
+#include "collect/switch_take.h"
 #include "collect/unwind_feed.h"
 #include "collect/wait_names.h"
 #include "isolate/nursery.h"
@@ -158,7 +159,10 @@ struct collector {
 	struct unwind_feed *feed; /* NULL: stacks are walked along frame pointers */
 	bool *waiters; /* processes whose waits are named though they did not run, by row */
 	size_t waiters_cnt, waiters_cap;
-	struct blocked_looks *looks; /* at threads that do not run; NULL: nobody asked */
+	struct blocked_looks *looks;  /* at threads that do not run; NULL: nobody asked */
+	struct switch_ring *switches; /* NULL: nobody asked, or this kernel cannot */
+	char switches_why[256];
+	bool takes_switches; /* into the slice that ends next */
 	uint64_t drained_ns;
 	uint64_t looked_ns; /* at who just started, while samples were named */
 	struct fair facts;  /* us of this slice, see collector_name_process() */
@@ -869,6 +873,56 @@ void collector_drain(struct collector *c)
 	follow_cpus(c);
 }
 
+/* --- single switches -------------------------------------------------------------------------- */
+
+/* Beside a session: without them it is as it was. */
+static void open_switches(struct collector *c)
+{
+	const struct switch_ring_options options = {
+		.cpus_possible = c->host.cpus_possible,
+		.window_ns = (uint64_t)(c->options.switches_s * 1e9),
+		.bytes_max = c->options.switches_bytes,
+	};
+
+	if (c->options.switches_s > 0 && !c->switches &&
+	    switch_ring_new(&options, c->switches_why, sizeof(c->switches_why), &c->switches))
+		c->switches = NULL;
+}
+
+void collector_take_switches(struct collector *c)
+{
+	c->takes_switches = c->switches != NULL;
+}
+
+/* Those up to end_ns, after the clocks were read for it. */
+static void take_switches(struct collector *c, uint64_t end_ns)
+{
+	uint32_t cpus = c->host.cpus_possible;
+	struct switch_running *running = calloc(cpus, sizeof(*running));
+	struct switch_window window = {(uint64_t)(c->options.switches_s * 1e9), end_ns, cpus,
+				       running, c->online};
+	uint64_t from_ns = end_ns;
+	int err = running ? 0 : -ENOMEM;
+
+	c->takes_switches = false;
+	for (uint32_t cpu = 0; !err && cpu < cpus; cpu++) {
+		const struct clock_reading *r = &c->clocks[cpu];
+
+		if (r->is_read)
+			running[cpu] = (struct switch_running){r->clock.running_tid,
+							       r->clock.last_switch_ns};
+	}
+	if (!err)
+		err = switch_take(c->switches, &window, c->model, &from_ns);
+	if (err)
+		log_warn("switches: out of memory: none are kept");
+	else if (rise_of(end_ns, from_ns) < window.length_ns * 9 / 10 &&
+		 rise_of(from_ns, c->start_ns) > window.length_ns / 10)
+		log_info("switches: of the last %.3f s; for %g s there were too many",
+			 (double)rise_of(end_ns, from_ns) / 1e9, c->options.switches_s);
+	free(running);
+}
+
 /* Names are needed of who is not sampled, too: of those that have lived for a slice. */
 static void take_service_signals(struct collector *c)
 {
@@ -957,6 +1011,8 @@ void collector_end_slice(struct collector *c)
 	end_ns = read_books(c, c->stopped);
 	/* What came meanwhile is in the books of this slice, and a capture may end with it. */
 	drain_until(c, c->stopped ? UINT64_MAX : clock_now_ns() - SIDEBAND_LAG_NS);
+	if (c->switches && (c->stopped || c->takes_switches))
+		take_switches(c, end_ns);
 	pressure_ns = read_pressure(c);
 	read_losses(c);
 	cgroup_select_refresh(&c->cgroups, c->session, m);
@@ -1263,11 +1319,12 @@ static void list_off(const struct collector *c, char *text, size_t bytes)
 				     ? "without blocked time there are no waits"
 				     : session_wakers_why(c->session);
 
-	snprintf(text, bytes, "%s%s%s%s%s%s",
+	snprintf(text, bytes, "%s%s%s%s%s%s%s%s",
 		 c->model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
 		 c->host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack" : "",
 		 why ? "; stacks break in code without frame pointers: " : "", why ?: "",
-		 wakers ? "; wakers off: " : "", wakers ?: "");
+		 wakers ? "; wakers off: " : "", wakers ?: "",
+		 *c->switches_why ? "; switches off: " : "", c->switches_why);
 }
 
 static void warn_of_capabilities(void)
@@ -1460,6 +1517,8 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 		goto out;
 	}
 	err = open_session(c, why, why_bytes);
+	if (!err)
+		open_switches(c);
 out:
 	if (err) {
 		collector_free(c);
@@ -2023,7 +2082,7 @@ struct model *collector_model(struct collector *c)
 
 size_t collector_map_bytes(const struct collector *c)
 {
-	return session_map_bytes(c->session);
+	return session_map_bytes(c->session) + (c->switches ? switch_ring_bytes(c->switches) : 0);
 }
 
 uint64_t collector_samples(const struct collector *c)
@@ -2057,6 +2116,7 @@ void collector_free(struct collector *c)
 	free(c->idle_ns);
 	free(c->cpu_times);
 	free(c->clocks);
+	switch_ring_free(c->switches);
 	free(c->stack_pass);
 	free(c->waiters);
 	free(c->execs);

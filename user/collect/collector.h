@@ -59,6 +59,10 @@ struct collector_options {
 	bool stands;   /* collector_read_stands(), where this kernel can */
 	bool blocked;  /* blocked time with stacks (looks.h), in the full gear; else OFF_STANDS */
 	bool wakers;   /* and who ends the waits that it finds, where this kernel can */
+	/* Single switches and wakeups of so many seconds are kept in the kernel, for
+	 * collector_take_switches(), in so many bytes: 0 = SWITCH_RING_BYTES; 0 s = none are. */
+	double switches_s;
+	size_t switches_bytes;
 	uint64_t
 		slow_ns; /* T of requests, 0 = the session's default; and of some ports; borrowed */
 	const struct session_slow_port *slow_ports;
@@ -106,6 +110,9 @@ void collector_follow(struct collector *c, uint32_t most);
 void collector_pause(struct collector *c, uint64_t ns, int fd);
 /* Takes the accounts and books, and closes the slice; the model is whole then. */
 void collector_end_slice(struct collector *c);
+/* The next collector_end_slice() adds the window of single switches that ends with it, as the one
+ * after collector_stop() always does. Nothing, where none are kept. */
+void collector_take_switches(struct collector *c);
 /* Begins the next one, after the caller has forgotten what it took out of the model, which it may
  * do only here. 0 or -ENOMEM. */
 int collector_begin_slice(struct collector *c);

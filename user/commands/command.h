@@ -24,9 +24,9 @@ extern volatile sig_atomic_t stop_requested;
 
 extern const struct command record_command, report_command, flame_command, export_command,
 	rename_command, top_command, runq_command, requests_command, threads_command,
-	perfmap_command, diff_command, doctor_command, recover_command, watch_command,
-	trigger_command, captures_command, history_command, query_command, seccomp_command,
-	help_command, snapshot_command;
+	timeline_command, perfmap_command, diff_command, doctor_command, recover_command,
+	watch_command, trigger_command, captures_command, history_command, query_command,
+	seccomp_command, help_command, snapshot_command;
 
 /* All of them, as the help tells them. */
 extern const struct usage_program hotrun_program;

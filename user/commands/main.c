@@ -13,11 +13,11 @@
 volatile sig_atomic_t stop_requested;
 
 static const struct command *const commands[] = {
-	&record_command,  &report_command,   &flame_command,   &export_command,	  &diff_command,
-	&rename_command,  &top_command,	     &runq_command,    &requests_command, &threads_command,
-	&perfmap_command, &snapshot_command, &doctor_command,  &recover_command,  &watch_command,
-	&trigger_command, &captures_command, &history_command, &query_command,	  &seccomp_command,
-	&help_command,
+	&record_command,   &report_command,  &flame_command,	&export_command,   &diff_command,
+	&rename_command,   &top_command,     &runq_command,	&requests_command, &threads_command,
+	&timeline_command, &perfmap_command, &snapshot_command, &doctor_command,   &recover_command,
+	&watch_command,	   &trigger_command, &captures_command, &history_command,  &query_command,
+	&seccomp_command,  &help_command,
 };
 
 const struct usage_program hotrun_program = {

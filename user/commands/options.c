@@ -223,9 +223,14 @@ int option_second_word(void *at, const struct command_option *option, const char
 int option_seconds(void *at, const struct command_option *option, const char *value)
 {
 	bool days = option->max >= 2 * DAY_SECS;
-	char want[64];
+	char want[64], number[32];
+	size_t used = strlen(value);
 
-	if (!text_parse_double(value, MIN_SECS, (double)option->max, at))
+	/* With its unit or without: 5s. */
+	if (used > 1 && used < sizeof(number) && value[used - 1] == 's')
+		used--;
+	snprintf(number, sizeof(number), "%.*s", (int)used, value);
+	if (used < sizeof(number) && !text_parse_double(number, MIN_SECS, (double)option->max, at))
 		return EXIT_OK;
 	snprintf(want, sizeof(want), "not a number of seconds, 0.1 to %" PRIu64 "%s",
 		 days ? option->max / DAY_SECS : option->max, days ? " days" : "");

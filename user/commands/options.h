@@ -105,6 +105,10 @@ enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	       "keep who ended the waits that were found, with its stack; a program sits " \
 	       "at all wakeups for it (0.05 us each)",                                     \
 	       option_true, OPTION_IN(type, field))
+/* The same: collector_options.switches_s. */
+#define OPTION_SWITCHES(type, field, text_)                                               \
+	OPTION(0, "switches", "SECONDS", text_ ", for `hotrun timeline`", option_seconds, \
+	       .max = 60, OPTION_IN(type, field))
 /* Of commands that sample: a uint32_t. */
 #define OPTION_FREQUENCY(type, field)                                                     \
 	OPTION('F', "frequency", "HZ", "samples a second and CPU, 1..10000 (default 99)", \

@@ -221,6 +221,9 @@ static const struct command_option last_rows[] = {
 	OPTION_NO_REQUESTS(struct arguments, watch.collector.requests),
 	OPTION_NO_BLOCKED(struct arguments, watch.collector.blocked),
 	OPTION_WAKERS(struct arguments, watch.collector.wakers),
+	OPTION_SWITCHES(struct arguments, watch.collector.switches_s,
+			"captures have every single switch and wakeup of so many seconds before "
+			"they were asked for"),
 	OPTION_VERBOSE,
 };
 

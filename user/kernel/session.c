@@ -25,6 +25,7 @@
 #include "kernel/own_mappings.h"
 #include "kernel/release.h"
 #include "kernel/session_private.h"
+#include "kernel/switch_ring.h"
 #include "kernel/unwind_maps.h"
 
 /* Passes of the iterator until every thread has an account; memory for them is refilled between. */
@@ -86,6 +87,7 @@ static void choose_accounts(struct session *s)
 	bpf_program__set_autoload(s->bpf->progs.read_counts, false);
 	bpf_program__set_autoload(s->bpf->progs.on_waking, s->wakers && s->stands);
 	bpf_map__set_autocreate(s->bpf->maps.waker_rooms, s->wakers && s->stands);
+	switch_ring_omit(s->bpf);
 }
 
 /* Tables by which stacks are walked, or next to no room for them. */

@@ -293,6 +293,36 @@ static void take_wakers(struct extract *x, const struct stretch *stretch)
 	}
 }
 
+/*
+ * Those that came since the last call, also of slices that were taken before: a window is read at
+ * the end of its last one. All of them, whoever is selected: a CPU's turns are whole or say
+ * nothing.
+ */
+static void take_switches(struct extract *x, const struct stretch *stretch)
+{
+	uint64_t from_ns = x->m->slices_cnt ? x->m->slices[0].start_ns : 0;
+	uint64_t until_ns = x->from->slices[stretch->last].end_ns;
+
+	if (x->switches_ns > from_ns)
+		from_ns = x->switches_ns;
+	for (size_t i = 0; i < x->from->switches_cnt; i++) {
+		struct model_switch row = x->from->switches[i];
+		uint32_t thread = row.thread;
+
+		if (row.time_ns <= from_ns || row.time_ns > until_ns)
+			continue;
+		if (thread != MODEL_NONE)
+			row.thread = extract_thread(x, thread);
+		if (thread != row.thread && row.thread == MODEL_NONE)
+			row.flags |= SWITCH_UNKNOWN;
+		if (row.other != MODEL_NONE)
+			row.other = extract_thread(x, row.other);
+		row.slice = model_slice_at(x->m, row.time_ns);
+		x->switches_ns = row.time_ns;
+		extract_check(x, model_switch_add(x->m, &row));
+	}
+}
+
 static void take_cpus(struct extract *x, const struct stretch *stretch)
 {
 	EACH_ROW(x, cpus, stretch, row)
@@ -402,6 +432,7 @@ static void take_slices(struct extract *x, const struct stretch *stretch)
 	take_requests(x, stretch);
 	take_stands(x, stretch);
 	take_wakers(x, stretch);
+	take_switches(x, stretch);
 	take_cpus(x, stretch);
 	take_samples(x, from->slices[stretch->first].start_ns, from->slices[stretch->last].end_ns);
 }

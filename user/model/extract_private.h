@@ -77,6 +77,8 @@ struct extract {
 	/* By thread of m: the whole histogram; delay_max_ns as the sources tell it. */
 	MODEL_TABLE(struct sched_sum, sums);
 
+	uint64_t switches_ns; /* the last one that was taken */
+
 	/* Of the slices taken without a gap from this source. */
 	uint64_t since_ns, until_ns;
 	/* Samples are counted from the source's first one ever: those before samples_open belong to

@@ -50,6 +50,7 @@ void model_free(struct model *m)
 	free(m->pasts);
 	free(m->stands);
 	free(m->wakers);
+	free(m->switches);
 	free(m->cpus);
 	free(m->losses);
 	free(m->strings);

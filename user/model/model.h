@@ -102,6 +102,7 @@ enum model_loss_cause {
 	LOSS_NAMES_TIMEOUT = 22,  /* look-ups abandoned at their deadline */
 	LOSS_ITERATOR = 23,	  /* accounts or sockets that could not be read in a slice */
 	LOSS_WAKERS = 24,	  /* of waits that were found, whose waker was not kept */
+	LOSS_SWITCHES = 25,	  /* rows of single switches */
 	LOSS_CAUSE_CNT
 };
 
@@ -436,6 +437,30 @@ struct model_waker {
 	bool idle; /* no thread ran there */
 };
 
+/* Of model_switch.flags, besides SWITCH_* of bpf/events.h: no switch, but who was there as the
+ * window begins; and nobody knows who comes. */
+#define SWITCH_BEGINS  0x40
+#define SWITCH_UNKNOWN 0x80
+
+/*
+ * A single switch or wakeup (record --switches), of a window that was read at the end of a slice:
+ * by then its other slices may have been written. Rows are in the order of their times; a window
+ * begins with a SWITCH_TURN with SWITCH_BEGINS of each CPU, and ends with the slice of its last
+ * row.
+ */
+struct model_switch {
+	uint64_t time_ns; /* monotonic */
+	uint32_t slice;	  /* in which that is */
+	uint32_t cpu;
+	uint32_t thread; /* row, who comes or is woken; MODEL_NONE = the CPU is idle from here on */
+	uint32_t other;	 /* row, who leaves or wakes; MODEL_NONE = nobody, or not known */
+	/* of the turn that ends: in handlers of device interrupts, and in softirqs */
+	uint32_t irq_ns, softirq_ns;
+	uint8_t kind;  /* enum switch_kind */
+	uint8_t state; /* of who leaves, as of /proc/PID/stat */
+	uint8_t flags;
+};
+
 struct model_slice {
 	uint64_t start_ns, end_ns; /* monotonic */
 	int64_t wall_offset_ns;	   /* CLOCK_REALTIME - CLOCK_MONOTONIC at its start */
@@ -538,6 +563,7 @@ struct model {
 	MODEL_TABLE(struct model_past, pasts);
 	MODEL_TABLE(struct model_stand, stands);
 	MODEL_TABLE(struct model_waker, wakers);
+	MODEL_TABLE(struct model_switch, switches);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
 	uint64_t samples_gone; /* rows of samples that were forgotten from the front so far */
@@ -677,6 +703,9 @@ int model_signal_add(struct model *m, const struct model_signal *signal);
 int model_past_add(struct model *m, const struct model_past *past);
 int model_stand_add(struct model *m, const struct model_stand *stand);
 int model_waker_add(struct model *m, const struct model_waker *waker);
+int model_switch_add(struct model *m, const struct model_switch *row);
+/* For who goes on with what else the model holds: they are many. */
+void model_forget_switches(struct model *m);
 int model_cpu_add(struct model *m, const struct model_cpu *cpu);
 /* Adds count to the cause in the slice of the newest row of slices (or slice 0). */
 void model_loss_add(struct model *m, uint32_t cause, uint64_t count);

@@ -114,6 +114,21 @@ int model_waker_add(struct model *m, const struct model_waker *waker)
 	return 0;
 }
 
+int model_switch_add(struct model *m, const struct model_switch *row)
+{
+	if (GROW(m->switches, m->switches_cnt, m->switches_cap))
+		return -ENOMEM;
+	m->switches[m->switches_cnt++] = *row;
+	return 0;
+}
+
+void model_forget_switches(struct model *m)
+{
+	free(m->switches);
+	m->switches = NULL;
+	m->switches_cnt = m->switches_cap = 0;
+}
+
 int model_cpu_add(struct model *m, const struct model_cpu *cpu)
 {
 	if (GROW(m->cpus, m->cpus_cnt, m->cpus_cap))
@@ -146,7 +161,7 @@ void model_forget_slice(struct model *m)
 	m->samples_cnt = m->accounts_cnt = m->cpus_cnt = m->losses_cnt = 0;
 	m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = m->stands_cnt = 0;
-	m->wakers_cnt = 0;
+	m->wakers_cnt = m->switches_cnt = 0;
 }
 
 /* --- the cut --------------------------------------------------------------------------------- */
@@ -163,6 +178,7 @@ void model_forget_slice(struct model *m)
 	DO(pasts)            \
 	DO(stands)           \
 	DO(wakers)           \
+	DO(switches)         \
 	DO(cpus)             \
 	DO(losses)
 

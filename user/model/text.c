@@ -83,6 +83,7 @@ static const struct code_text losses[LOSS_CAUSE_CNT] = {
 	[LOSS_NAMES_TIMEOUT] = {"names-timeout", "look-ups abandoned at their deadline"},
 	[LOSS_ITERATOR] = {"iterator", "accounts or sockets not read"},
 	[LOSS_WAKERS] = {"wakers", "waits that were found, but not who ended them"},
+	[LOSS_SWITCHES] = {"switches", "single switches"},
 };
 
 const char *model_reason_text(enum model_reason reason)

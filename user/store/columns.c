@@ -462,6 +462,29 @@ static const struct column waker_columns[] = {
 	C(model_waker, U64, wait_user, "as stand.user_stack of the wait"),
 };
 
+static const struct column_word switch_words[] = {
+	{SWITCH_IN_IRQ, "a wakeup by an interrupt or softirq, not by who runs"},
+	{SWITCH_PREEMPTED, "who leaves could run on"},
+	{SWITCH_BEGINS, "no switch: who was there as the window begins"},
+	{SWITCH_UNKNOWN, "not known who comes"},
+};
+static const struct column_word switch_kinds[] = {
+	{SWITCH_TURN, "a thread comes to run on the CPU"},
+	{SWITCH_WAKEUP, "a thread is woken by what runs on the CPU"},
+};
+static const struct column switch_columns[] = {
+	C(model_switch, U32, slice, ""),
+	C(model_switch, NS, time_ns, ""),
+	C(model_switch, U32, cpu, ""),
+	C(model_switch, U8, kind, "", ONE_OF(switch_kinds)),
+	C(model_switch, ROW, thread, "who comes or is woken; NULL = the CPU is idle from here on"),
+	C(model_switch, ROW, other, "thread that leaves or wakes; NULL = none, or not known"),
+	C(model_switch, LETTER, state, "of who leaves, a letter as in /proc/PID/stat"),
+	C(model_switch, U8, flags, "", SUM_OF(switch_words)),
+	C(model_switch, U32, irq_ns, "of the turn that ends: in handlers of device interrupts"),
+	C(model_switch, U32, softirq_ns, "the same, in softirqs"),
+};
+
 #define QUEUE(n, what, named) CN(model_cpu, SUM, queue[n], "queue_" named, what, LATER(OFF_QUEUES))
 static const struct column cpu_columns[] = {
 	C(model_cpu, U32, slice, ""),
@@ -606,6 +629,11 @@ const struct table_layout store_tables[TABLE_CNT] = {
 			  "Who ended waits that stand tells of (record --wakers): a row a wakeup. "
 			  "Not all were kept.",
 			  OF_SLICE(wakers), LATER(OFF_NO_FIGURE)),
+	[TABLE_SWITCH] =
+		T(switch,
+		  "Single switches and wakeups of the last seconds (record --switches), by "
+		  "their times.",
+		  OF_SLICE(switches), LATER(OFF_NO_FIGURE)),
 	[TABLE_CPU] =
 		T(cpu, "Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.",
 		  OF_SLICE(cpus)),

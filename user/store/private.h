@@ -39,6 +39,7 @@ enum store_table {
 	TABLE_PAST,
 	TABLE_STAND,
 	TABLE_WAKER,
+	TABLE_SWITCH,
 	TABLE_CPU,
 	TABLE_LOSS,
 	TABLE_RENAMING,
@@ -140,6 +141,7 @@ union store_row {
 	struct model_past past;
 	struct model_stand stand;
 	struct model_waker waker;
+	struct model_switch switch_;
 	struct model_cpu cpu;
 	struct model_loss loss;
 	struct model_renaming renaming;

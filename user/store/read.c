@@ -329,6 +329,22 @@ static int take_waker(struct reader *r, uint64_t id, union store_row *row)
 	return model_waker_add(r->m, waker);
 }
 
+static int take_switch(struct reader *r, uint64_t id, union store_row *row)
+{
+	const struct model_switch *s = &row->switch_;
+
+	(void)id;
+	if (s->slice >= r->m->slices_cnt || s->cpu >= CPUS_MAX ||
+	    (s->thread != MODEL_NONE && s->thread >= r->m->threads_cnt) ||
+	    (s->other != MODEL_NONE && s->other >= r->m->threads_cnt) ||
+	    (s->kind != SWITCH_TURN && s->kind != SWITCH_WAKEUP))
+		return -EBADMSG;
+	/* By their times: turns are made of them. */
+	if (r->m->switches_cnt && s->time_ns < r->m->switches[r->m->switches_cnt - 1].time_ns)
+		return -EBADMSG;
+	return model_switch_add(r->m, s);
+}
+
 static int take_cpu(struct reader *r, uint64_t id, union store_row *row)
 {
 	(void)id;
@@ -391,6 +407,7 @@ static const struct {
 	[TABLE_PAST] = {take_past, UINT32_MAX - 1},
 	[TABLE_STAND] = {take_stand, UINT32_MAX - 1},
 	[TABLE_WAKER] = {take_waker, UINT32_MAX - 1},
+	[TABLE_SWITCH] = {take_switch, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
 	[TABLE_RENAMING] = {take_renaming, UINT32_MAX - 1},

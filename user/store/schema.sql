@@ -434,6 +434,25 @@ CREATE TABLE waker (
 	wait_user INTEGER NOT NULL       -- as stand.user_stack of the wait
 );
 
+-- Single switches and wakeups of the last seconds (record --switches), by their times. Later.
+CREATE TABLE switch (
+	id INTEGER PRIMARY KEY,
+	slice INTEGER NOT NULL,
+	time_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	kind INTEGER NOT NULL,           -- 1 a thread comes to run on the CPU, 2 a thread is woken
+	                                 -- by what runs on the CPU
+	thread INTEGER,                  -- who comes or is woken; NULL = the CPU is idle from here
+	                                 -- on
+	other INTEGER,                   -- thread that leaves or wakes; NULL = none, or not known
+	state TEXT NOT NULL,             -- of who leaves, a letter as in /proc/PID/stat
+	flags INTEGER NOT NULL,          -- a sum of 1 a wakeup by an interrupt or softirq, not by
+	                                 -- who runs, 2 who leaves could run on, 64 no switch: who
+	                                 -- was there as the window begins, 128 not known who comes
+	irq_ns INTEGER NOT NULL,         -- of the turn that ends: in handlers of device interrupts
+	softirq_ns INTEGER NOT NULL      -- the same, in softirqs
+);
+
 -- Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.
 CREATE TABLE cpu (
 	id INTEGER PRIMARY KEY,

@@ -109,6 +109,7 @@ static int begin(struct watch *w, struct job *job, const struct job_options *wan
 	if (wanted->after_ns > LOOK_BEFORE_NS && options.until_ns != UINT64_MAX)
 		job->look_ns = options.until_ns - LOOK_BEFORE_NS;
 	look_at_all(w);
+	collector_take_switches(w->collector);
 	return 0;
 }
 
@@ -254,6 +255,7 @@ void jobs_slice(struct watch *w)
 		if (err || capture_writer_is_over(job->writer) || is_due(w, job))
 			end(w, job, err);
 	}
+	model_forget_switches(collector_model(w->collector));
 	if (w->config.rotate_ns && !w->stop && !rotates(w))
 		rotate(w);
 }

@@ -22,12 +22,14 @@
 #include "watch/notify.h"
 #include "watch/private.h"
 
-#define SLICE_NS     1000000000ull
-#define TURN_NS	     500000000ull /* how long a signal may have to wait */
-#define RETRY_NS     60000000000ull
-#define ARTIFACTS_NS 10000000000ull /* at the end, for the artifacts of the last captures */
+#define SLICE_NS       1000000000ull
+#define TURN_NS	       500000000ull /* how long a signal may have to wait */
+#define RETRY_NS       60000000000ull
+#define ARTIFACTS_NS   10000000000ull /* at the end, for the artifacts of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
+/* Of the ring of single switches, where it is asked for. */
+#define SWITCHES_BYTES (16u << 20)
 
 /* --- signals --------------------------------------------------------------------------------- */
 
@@ -161,6 +163,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	options.bytes_max = w->config.memory_bytes;
 	options.file_limits = file_limits(&w->config);
 	options.stacks.is_calm = true;
+	options.switches_bytes = SWITCHES_BYTES;
 	err = collector_new(&options, why, why_bytes, &w->collector);
 	if (!err) {
 		budget_attach(w);

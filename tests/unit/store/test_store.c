@@ -99,6 +99,7 @@ Test(store, slices_add_up_and_changed_rows_are_written_again)
 		all->losses = NULL, all->services = NULL, all->responses = NULL,
 		all->signals = NULL;
 		all->pasts = NULL, all->stands = NULL, all->wakers = NULL;
+		all->switches = NULL, all->switches_cap = 0;
 		all->stands_cap = all->wakers_cap = 0;
 		all->samples_cap = all->accounts_cap = all->delays_cap = all->contentions_cap = 0;
 		all->throttles_cap = all->cpus_cap = all->losses_cap = 0;
@@ -115,6 +116,7 @@ Test(store, slices_add_up_and_changed_rows_are_written_again)
 		PREPEND(all, &was, pasts);
 		PREPEND(all, &was, stands);
 		PREPEND(all, &was, wakers);
+		PREPEND(all, &was, switches);
 		PREPEND(all, &was, cpus);
 		PREPEND(all, &was, losses);
 	}
@@ -336,6 +338,7 @@ Test(store, an_old_capture_of_ours_is_replaced_with_its_journal)
 	m->contentions[0].slice = m->contentions[1].slice = m->throttles[0].slice = 0;
 	m->services[0].slice = m->responses[0].slice = m->signals[0].slice = m->pasts[0].slice = 0;
 	m->stands[0].slice = m->wakers[0].slice = 0;
+	m->switches[0].slice = m->switches[1].slice = 0;
 	record("a.hotrun", m);
 	expect_equal("a.hotrun", m);
 	cr_assert_eq(count_files(), 1);

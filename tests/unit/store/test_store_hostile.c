@@ -147,6 +147,13 @@ static const struct {
 	{"waker of no slice", "UPDATE waker SET slice = 1", EBADMSG},
 	{"waker of no thread", "UPDATE waker SET thread = 2", EBADMSG},
 	{"waker of nobody", "UPDATE waker SET woken = 2", EBADMSG},
+	{"switch of no slice", "UPDATE switch SET slice = 1", EBADMSG},
+	{"switch of no CPU", "UPDATE switch SET cpu = 1048576", EBADMSG},
+	{"switch to no thread", "UPDATE switch SET thread = 2", EBADMSG},
+	{"switch from no thread", "UPDATE switch SET other = 2", EBADMSG},
+	{"switch of no kind", "UPDATE switch SET kind = 3", EBADMSG},
+	{"switches out of their order", "UPDATE switch SET time_ns = time_ns - 10 WHERE id = 1",
+	 EBADMSG},
 	{"contention of no slice", "UPDATE contention SET slice = 1", EBADMSG},
 	{"contention of no process", "UPDATE contention SET runner = 2", EBADMSG},
 	{"contention without a runner",
@@ -259,27 +266,28 @@ Test(store_hostile, what_others_add_is_ignored)
 #define WITHOUT_REQUESTS                                                                  \
 	"DROP VIEW process_request; DROP TABLE endpoint; DROP TABLE service; DROP TABLE " \
 	"response; DROP TABLE signal; DROP TABLE past; "
-#define FIRST_FORMAT                                                                               \
-	"DROP TABLE stand; DROP TABLE waker; ALTER TABLE stack DROP COLUMN left_out; ALTER TABLE " \
-	"stack DROP COLUMN "                                                                       \
-	"\"end\"; "                                                                                \
-	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "      \
-	"DROP VIEW process_cpu; DROP VIEW symbol_self;"                                            \
-	"DROP TABLE cgroup; DROP TABLE run_delay; DROP TABLE contention; DROP TABLE "              \
-	"throttle; " WITHOUT_REQUESTS FIRST_TABLE(                                                 \
-		"host", "name, kernel, machine, version, event, filter, command, cpus_online,"     \
-			"cpus_possible, sample_hz, max_stack, start_ns, end_ns, complete")         \
-		FIRST_TABLE("slice", "start_ns, end_ns, wall_offset_ns") FIRST_TABLE(              \
-			"thread",                                                                  \
-			"process, tid, start_ns, exit_ns, comm, state, baseline, on_cpu_ns,"       \
-			"voluntary, involuntary") FIRST_TABLE("account",                           \
-							      "slice, thread, on_cpu_ns, "         \
-							      "voluntary, involuntary")            \
-			FIRST_TABLE(                                                               \
-				"cpu",                                                             \
-				"slice, cpu, elapsed_ns, idle_ns, accounted_ns, unaccounted_ns,"   \
-				"steal_ns, switches, ticks_taken, ticks_idle, ticks_filtered")     \
-				FIRST_TABLE("sample", "time_ns, thread, cpu, kind, flags, "        \
+#define FIRST_FORMAT                                                                             \
+	"DROP TABLE stand; DROP TABLE waker; DROP TABLE switch; ALTER TABLE stack DROP COLUMN "  \
+	"left_out; ALTER TABLE "                                                                 \
+	"stack DROP COLUMN "                                                                     \
+	"\"end\"; "                                                                              \
+	"DROP VIEW process_wait; DROP VIEW process_run_delay; DROP VIEW process_contention; "    \
+	"DROP VIEW process_cpu; DROP VIEW symbol_self;"                                          \
+	"DROP TABLE cgroup; DROP TABLE run_delay; DROP TABLE contention; DROP TABLE "            \
+	"throttle; " WITHOUT_REQUESTS FIRST_TABLE(                                               \
+		"host", "name, kernel, machine, version, event, filter, command, cpus_online,"   \
+			"cpus_possible, sample_hz, max_stack, start_ns, end_ns, complete")       \
+		FIRST_TABLE("slice", "start_ns, end_ns, wall_offset_ns") FIRST_TABLE(            \
+			"thread",                                                                \
+			"process, tid, start_ns, exit_ns, comm, state, baseline, on_cpu_ns,"     \
+			"voluntary, involuntary") FIRST_TABLE("account",                         \
+							      "slice, thread, on_cpu_ns, "       \
+							      "voluntary, involuntary")          \
+			FIRST_TABLE(                                                             \
+				"cpu",                                                           \
+				"slice, cpu, elapsed_ns, idle_ns, accounted_ns, unaccounted_ns," \
+				"steal_ns, switches, ticks_taken, ticks_idle, ticks_filtered")   \
+				FIRST_TABLE("sample", "time_ns, thread, cpu, kind, flags, "      \
 						      "waiters, kernel_stack, user_stack")
 
 /* The model of a capture without what came later. */
@@ -291,7 +299,7 @@ static void forget_later(struct model *m)
 	for (size_t i = 0; i < m->stacks_cnt; i++)
 		m->stacks[i].end = m->stacks[i].left_out = 0;
 	m->endpoints_cnt = m->services_cnt = m->responses_cnt = m->signals_cnt = m->pasts_cnt = 0;
-	m->stands_cnt = m->wakers_cnt = 0;
+	m->stands_cnt = m->wakers_cnt = m->switches_cnt = 0;
 	m->cgroups_cnt = m->delays_cnt = m->contentions_cnt = m->throttles_cnt = 0;
 	for (size_t i = 0; i < m->slices_cnt; i++)
 		m->slices[i] = (struct model_slice){.start_ns = m->slices[i].start_ns,
@@ -409,6 +417,7 @@ Test(store_hostile, each_later_part_may_be_missing_for_itself)
 		{"times of requests", "DROP TABLE response", OFF_REQUESTS},
 		{"stands", "DROP TABLE stand", OFF_STANDS},
 		{"wakers", "DROP TABLE waker", 0},
+		{"switches", "DROP TABLE switch", 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "collect/switch_take.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+/* Threads that were met lately, by tid: most rows are of few. */
+#define MET_MAX 4096u
+
+struct met {
+	uint64_t start_ns;
+	uint32_t tid, thread; /* row */
+};
+
+/* Rows of one CPU in the model that are not in their place yet. */
+struct run {
+	size_t at, end;
+};
+
+struct taking {
+	struct switch_ring *ring;
+	struct model *m;
+	struct met *met;
+	struct run *runs; /* by CPU */
+	uint64_t from_ns, until_ns;
+	uint64_t lost;
+};
+
+static struct met *place_of(const struct taking *t, uint32_t tid)
+{
+	return &t->met[hash_u64(tid) % MET_MAX];
+}
+
+/* MODEL_NONE: nobody knows that process. */
+static uint32_t thread_of(struct taking *t, uint32_t tid, uint32_t tgid, uint64_t start_ns,
+			  uint64_t time_ns)
+{
+	struct met *met = place_of(t, tid);
+	uint32_t process;
+
+	if (met->tid == tid && met->start_ns == start_ns)
+		return met->thread;
+	process = model_process_at(t->m, tgid, time_ns);
+	if (process == MODEL_NONE)
+		return MODEL_NONE;
+	*met = (struct met){start_ns, tid, model_thread_get(t->m, process, tid, start_ns)};
+	return met->thread;
+}
+
+/* Of a thread that is told by its id alone: whoever of that id was met, or is there. */
+static uint32_t thread_by_tid(const struct taking *t, uint32_t tid)
+{
+	struct met *met = place_of(t, tid);
+
+	if (met->tid == tid)
+		return met->thread;
+	*met = (struct met){UINT64_MAX, tid, MODEL_NONE};
+	for (size_t i = t->m->threads_cnt; i-- > 0;) {
+		if (t->m->threads[i].tid != tid)
+			continue;
+		*met = (struct met){t->m->threads[i].start_ns, tid, (uint32_t)i};
+		break;
+	}
+	return met->thread;
+}
+
+static int add(struct taking *t, struct model_switch *row)
+{
+	if (row->thread == MODEL_NONE && row->flags & SWITCH_UNKNOWN)
+		t->lost++;
+	row->slice = model_slice_at(t->m, row->time_ns);
+	return model_switch_add(t->m, row);
+}
+
+/*
+ * Who was on the CPU as the window began: of its rows up to there the last one tells who came, of
+ * those behind the first one who left; else the books do.
+ */
+static int add_beginning(struct taking *t, uint32_t cpu, const struct switch_reading *reading,
+			 const struct switch_running *running)
+{
+	const struct switch_row *before = NULL, *behind = NULL;
+	struct model_switch row = {.time_ns = t->from_ns,
+				   .cpu = cpu,
+				   .thread = MODEL_NONE,
+				   .other = MODEL_NONE,
+				   .kind = SWITCH_TURN,
+				   .state = '-',
+				   .flags = SWITCH_BEGINS};
+	uint32_t tid = 0;
+
+	for (uint64_t n = reading->first; n <= reading->last && !behind; n++) {
+		const struct switch_row *at = switch_ring_row(t->ring, cpu, n);
+
+		if (!at || at->kind != SWITCH_TURN)
+			continue;
+		*(at->time_ns <= t->from_ns ? &before : &behind) = at;
+	}
+	if (before)
+		tid = before->tid;
+	else if (behind)
+		tid = behind->other_tid;
+	else if (running->since_ns)
+		tid = running->tid;
+	else
+		row.flags |= SWITCH_UNKNOWN;
+	if (tid && before)
+		row.thread =
+			thread_of(t, tid, before->tgid, before->thread_start_ns, before->time_ns);
+	else if (tid)
+		row.thread = thread_by_tid(t, tid);
+	if (tid && row.thread == MODEL_NONE)
+		row.flags |= SWITCH_UNKNOWN;
+	return add(t, &row);
+}
+
+static int add_row(struct taking *t, uint32_t cpu, const struct switch_row *at)
+{
+	bool is_turn = at->kind == SWITCH_TURN;
+	struct model_switch row = {
+		.time_ns = at->time_ns,
+		.cpu = cpu,
+		.thread = MODEL_NONE,
+		.other = MODEL_NONE,
+		.irq_ns = at->irq_ns,
+		.softirq_ns = at->softirq_ns,
+		.kind = at->kind,
+		.state = is_turn ? at->state : '-',
+		.flags = at->flags,
+	};
+
+	if (at->time_ns <= t->from_ns || at->time_ns > t->until_ns)
+		return 0;
+	if (at->tid)
+		row.thread = thread_of(t, at->tid, at->tgid, at->thread_start_ns, at->time_ns);
+	if (at->tid && row.thread == MODEL_NONE)
+		row.flags |= SWITCH_UNKNOWN;
+	if (at->other_tid)
+		row.other = thread_by_tid(t, at->other_tid);
+	return add(t, &row);
+}
+
+static int take_cpu(struct taking *t, uint32_t cpu, const struct switch_running *running)
+{
+	struct switch_reading reading;
+	int err;
+
+	switch_ring_look(t->ring, cpu, &reading);
+	t->runs[cpu].at = t->m->switches_cnt;
+	err = add_beginning(t, cpu, &reading, running);
+	for (uint64_t n = reading.first; !err && n <= reading.last; n++) {
+		const struct switch_row *at = switch_ring_row(t->ring, cpu, n);
+
+		if (at)
+			err = add_row(t, cpu, at);
+		else
+			t->lost++;
+	}
+	t->runs[cpu].end = t->m->switches_cnt;
+	return err;
+}
+
+/* Rows of one CPU are in their order: those of all, by time. */
+static int merge(struct taking *t, size_t first, uint32_t cpus)
+{
+	struct model_switch *rows = t->m->switches, *merged;
+	size_t cnt = t->m->switches_cnt - first;
+
+	merged = malloc(cnt * sizeof(*merged) ?: 1);
+	if (!merged)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		struct run *next = NULL;
+
+		for (uint32_t cpu = 0; cpu < cpus; cpu++) {
+			struct run *run = &t->runs[cpu];
+
+			if (run->at < run->end &&
+			    (!next || rows[run->at].time_ns < rows[next->at].time_ns))
+				next = run;
+		}
+		merged[i] = rows[next->at++];
+	}
+	memcpy(rows + first, merged, cnt * sizeof(*merged));
+	free(merged);
+	return 0;
+}
+
+/* The latest moment from which on the rows of all CPUs are whole. */
+static void begin(struct taking *t, const struct switch_window *window)
+{
+	t->until_ns = window->until_ns;
+	if (window->until_ns > window->length_ns)
+		t->from_ns = window->until_ns - window->length_ns;
+	for (uint32_t cpu = 0; cpu < window->cpus; cpu++) {
+		struct switch_reading reading;
+
+		if (!window->online[cpu])
+			continue;
+		switch_ring_look(t->ring, cpu, &reading);
+		if (reading.since_ns > t->from_ns)
+			t->from_ns = reading.since_ns;
+	}
+}
+
+static int take(struct taking *t, const struct switch_window *window)
+{
+	size_t first = t->m->switches_cnt;
+	int err = 0;
+
+	begin(t, window);
+	if (t->from_ns >= t->until_ns)
+		return 0;
+	for (uint32_t cpu = 0; !err && cpu < window->cpus; cpu++)
+		if (window->online[cpu])
+			err = take_cpu(t, cpu, &window->running[cpu]);
+	if (!err)
+		err = merge(t, first, window->cpus);
+	if (err)
+		t->m->switches_cnt = first;
+	return err;
+}
+
+int switch_take(struct switch_ring *ring, const struct switch_window *window, struct model *m,
+		uint64_t *ret_from_ns)
+{
+	struct taking t = {.ring = ring,
+			   .m = m,
+			   .met = calloc(MET_MAX, sizeof(struct met)),
+			   .runs = calloc(window->cpus, sizeof(struct run))};
+	int err = -ENOMEM;
+
+	switch_ring_hold(ring);
+	if (t.met && t.runs)
+		err = take(&t, window);
+	switch_ring_go_on(ring);
+	model_loss_add(m, LOSS_SWITCHES, t.lost);
+	*ret_from_ns = t.from_ns;
+	free(t.met);
+	free(t.runs);
+	return err;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_KERNEL_SWITCH_RING_H
+#define HOTRUN_KERNEL_SWITCH_RING_H
+/*
+ * Single switches and wakeups of the last seconds (bpf/switches.bpf.c): loaded and attached beside
+ * a session, in an object of its own, so that what it cannot do takes nothing else down. The
+ * programs write into memory that is read here, when somebody wants it; until then it costs no
+ * system call. Nothing is pinned. No threads.
+ */
+#include <linux/types.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/events.h"
+
+struct switch_ring;
+struct hotrun_bpf;
+
+/* Of all CPUs together. Where the rows of a window need more, it is shorter. */
+#define SWITCH_RING_BYTES (64u << 20)
+/* Rows a second and CPU that there is room for: some 25,000 switches, each with a wakeup. */
+#define SWITCH_RING_RATE 50000u
+
+struct switch_ring_options {
+	uint32_t cpus_possible;
+	uint64_t window_ns; /* that is to be kept */
+	size_t bytes_max;   /* 0 = SWITCH_RING_BYTES */
+};
+
+/* From here on switches are kept. On failure a sentence for people is in why. 0 or negative errno;
+ * *ret_ring owned. */
+int switch_ring_new(const struct switch_ring_options *options, char *why, size_t why_bytes,
+		    struct switch_ring **ret_ring);
+/* Takes NULL. */
+void switch_ring_free(struct switch_ring *r);
+
+/* Between these nothing is kept, so that what is there can be read; then it begins anew. */
+void switch_ring_hold(struct switch_ring *r);
+void switch_ring_go_on(struct switch_ring *r);
+
+/* Rows of one CPU, while they are held: row(n) for n from first to last, none where first is behind
+ * last. Nothing is missing from since_ns on. */
+struct switch_reading {
+	uint64_t first, last;
+	uint64_t since_ns;
+};
+void switch_ring_look(const struct switch_ring *r, uint32_t cpu,
+		      struct switch_reading *ret_reading);
+/* NULL: it was being written when they were held. */
+const struct switch_row *switch_ring_row(const struct switch_ring *r, uint32_t cpu, uint64_t n);
+
+/* Rows that one CPU has room for, and bytes of all. */
+uint32_t switch_ring_rows(const struct switch_ring *r);
+size_t switch_ring_bytes(const struct switch_ring *r);
+
+/* For who loads the same object without it. */
+void switch_ring_omit(struct hotrun_bpf *bpf);
+#endif
