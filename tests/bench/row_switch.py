@@ -48,6 +48,10 @@ def start_wakers():
     return kit.hotrun_record(kit.path('wakers.hotrun'), cpu=kit.TOOL_CPU, options=['--wakers'])
 
 
+def start_switches():
+    return kit.hotrun_record(kit.path('switches.hotrun'), cpu=kit.TOOL_CPU, options=['--switches', '5s'])
+
+
 def attached(child, at_least):
     """Until the tool's BPF programs are loaded: a peer that does not run would look cheap."""
     end = time.monotonic() + 20
@@ -85,7 +89,8 @@ def measure(results):
     kit.need('taskset', 'util-linux')
     kit.need('bpftrace', 'bpftrace')
     tools = [('none', start_nothing), ('hotrun', start_hotrun),
-             ('hotrun --wakers', start_wakers), ('empty', kit.empty_program),
+             ('hotrun --wakers', start_wakers), ('hotrun --switches', start_switches),
+             ('empty', kit.empty_program),
              ('bpftrace', start_bpftrace), ('perf sched', start_perf_sched)]
     if os.access('/usr/sbin/runqlat', os.X_OK):
         tools.append(('runqlat', start_runqlat))
@@ -116,6 +121,12 @@ def measure(results):
     wakers = [(w - h) / 2 for w, h in zip(added['hotrun --wakers'], added['hotrun'])]
     results.add('switch', 'of each wakeup, with --wakers', kit.median(wakers), 'us',
                 kit.spread(wakers), at_most=0.1)
+    switches = [(s - h) / 2 for s, h in zip(added['hotrun --switches'], added['hotrun'])]
+    results.add('switch', 'of each switch and its wakeup, with --switches', kit.median(switches), 'us',
+                kit.spread(switches))
+    whole = [s / p for s, p in zip(added['hotrun --switches'], added['perf sched'])]
+    results.add('switch', 'hotrun --switches / perf sched', kit.median(whole), 'x', kit.spread(whole),
+                at_most=1)
     for peer, budget in (('runqlat', 0.25), ('bpftrace', 0.5)):
         if peer not in added:
             continue

@@ -421,3 +421,17 @@ void build_answers(struct model *m, uint32_t slice, uint32_t endpoint, uint64_t 
 	if (row->time_max_ns < time_ns)
 		row->time_max_ns = time_ns;
 }
+
+void build_switch(struct model *m, uint64_t after_ns, struct model_switch row)
+{
+	row.time_ns = BUILD_START_NS + after_ns;
+	row.slice = model_slice_at(m, row.time_ns);
+	if (!row.kind)
+		row.kind = SWITCH_TURN;
+	if (!row.state)
+		row.state = row.flags & SWITCH_PREEMPTED ? 'R'
+			    : row.kind == SWITCH_TURN	 ? 'S'
+							 : '-';
+	if (model_switch_add(m, &row))
+		abort();
+}

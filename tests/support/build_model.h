@@ -83,6 +83,8 @@ void build_answers(struct model *m, uint32_t slice, uint32_t endpoint, uint64_t 
 		   uint64_t cnt);
 /* At the newest cnt samples so many threads waited for the CPU, or WAITERS_UNKNOWN. */
 void build_waiters(struct model *m, uint32_t cnt, uint32_t waiters);
+/* A switch or wakeup so long after the start, of which the slice is there; those before it are. */
+void build_switch(struct model *m, uint64_t after_ns, struct model_switch row);
 /* Of the ticks of a CPU in a slice that found nobody waiting, cnt found that many, 11 = unknown.
  * Adds ticks where there are too few. */
 void build_queue(struct model *m, uint32_t slice, uint32_t cpu, uint32_t waiters, uint64_t cnt);

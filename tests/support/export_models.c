@@ -74,6 +74,31 @@ static void serve(struct model *m, uint32_t shop)
 	}
 }
 
+/* Half a second of CPU 1: nginx wakes the worker, which takes the CPU from it. */
+static void switches(struct model *m, uint32_t worker, uint32_t main)
+{
+	build_switch(m, 1500 * MS,
+		     (struct model_switch){.cpu = 1,
+					   .thread = main,
+					   .other = MODEL_NONE,
+					   .state = '-',
+					   .flags = SWITCH_BEGINS});
+	build_switch(m, 1600 * MS,
+		     (struct model_switch){
+			     .cpu = 1, .thread = worker, .other = main, .kind = SWITCH_WAKEUP});
+	build_switch(m, 1602 * MS,
+		     (struct model_switch){.cpu = 1,
+					   .thread = worker,
+					   .other = main,
+					   .irq_ns = 1000,
+					   .softirq_ns = 2000,
+					   .flags = SWITCH_PREEMPTED});
+	build_switch(m, 1700 * MS,
+		     (struct model_switch){.cpu = 1, .thread = main, .other = worker});
+	build_switch(m, 1900 * MS,
+		     (struct model_switch){.cpu = 1, .thread = MODEL_NONE, .other = main});
+}
+
 static struct model *shop(void)
 {
 	struct model *m = build_model(2, 99);
@@ -111,6 +136,7 @@ static struct model *shop(void)
 	}
 	build_books(m, SLICES);
 	serve(m, shop);
+	switches(m, worker, main);
 	return m;
 }
 

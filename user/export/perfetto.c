@@ -6,67 +6,20 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "export/about.h"
 #include "export/proto_out.h"
-#include "export/sampled.h"
-#include "export/timeline.h"
-#include "model/resolve.h"
-#include "perfetto.pb-c.h"
+#include "export/perfetto_private.h"
 
 /* Of builtin_clock.proto, perf_events.proto and trace_packet.proto. */
 #define CLOCK_OF_WALL	     1
 #define CLOCK_OF_MONOTONIC   3
+#define CLOCK_OF_SWITCHES    6 /* boottime: of no other clock are they taken without more ado */
 #define PERF_CLOCK_MONOTONIC 2
 #define SW_CPU_CLOCK	     1
 #define MODE_KERNEL	     1
 #define MODE_USER	     2
-#define STATE_CLEARED	     1
-#define STATE_NEEDED	     2
-
-#define SEQUENCE  1    /* all packets are of one writer */
-#define TICKS_MAX 1000 /* of one sample: more than any rate asks for; files may say anything */
-
-/* Tracks have numbers by what they are of. */
-#define TRACK(kind, row) ((uint64_t)(kind) << 40 | (row))
-enum track { TRACK_COUNTER = 1, TRACK_PROCESS, TRACK_THREAD, TRACK_SPANS };
-
-struct perfetto {
-	FILE *out;
-	struct model *m;
-	struct sampled *s; /* by time */
-	struct timeline *t;
-	struct export_about about;
-	uint8_t *process_done, *thread_done, *stack_done; /* by row, by node */
-	uint8_t *spans_done;				  /* by process and kind */
-	uint64_t *cpu_ns;				  /* by CPU: what samples told so far */
-	bool begun;
-	uint32_t frames[RESOLVE_MAX_FRAMES];
-	uint64_t frame_ids[RESOLVE_MAX_FRAMES];
-	char safe[3 * MODEL_MAX_STRING + 1];
-};
-
-static char *safe(struct perfetto *w, const char *text)
-{
-	text_copy_utf8(w->safe, sizeof(w->safe), text, strlen(text));
-	return w->safe;
-}
+#define TICKS_MAX	     1000 /* of one sample: more than any rate asks for; files may say anything */
 
 /* --- packets --------------------------------------------------------------------------------- */
-
-static void put_packet(struct perfetto *w, Perfetto__TracePacket *packet)
-{
-	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
-
-	packet->has_trusted_packet_sequence_id = true;
-	packet->trusted_packet_sequence_id = SEQUENCE;
-	packet->has_sequence_flags = true;
-	packet->sequence_flags = w->begun ? STATE_NEEDED : STATE_CLEARED;
-	packet->has_first_packet_on_sequence = packet->first_packet_on_sequence = !w->begun;
-	w->begun = true;
-	trace.packet = &packet;
-	trace.n_packet = 1;
-	proto_put(w->out, &trace.base);
-}
 
 static void set_time(Perfetto__TracePacket *packet, uint64_t time_ns)
 {
@@ -93,80 +46,32 @@ static void put_head(struct perfetto *w)
 	defaults.has_timestamp_clock_id = true;
 	defaults.timestamp_clock_id = CLOCK_OF_MONOTONIC;
 	packet.trace_packet_defaults = &defaults;
-	put_packet(w, &packet);
+	perfetto_put_packet(w, &packet);
 }
 
 static void put_clocks(struct perfetto *w)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__ClockSnapshot snapshot = PERFETTO__CLOCK_SNAPSHOT__INIT;
-	Perfetto__ClockSnapshot__Clock clocks[2] = {PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT,
+	Perfetto__ClockSnapshot__Clock clocks[3] = {PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT,
+						    PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT,
 						    PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT};
-	Perfetto__ClockSnapshot__Clock *rows[2] = {&clocks[0], &clocks[1]};
+	Perfetto__ClockSnapshot__Clock *rows[3] = {&clocks[0], &clocks[1], &clocks[2]};
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		clocks[i].has_clock_id = clocks[i].has_timestamp = true;
+	/* In this trace that clock shows monotonic time, too. */
 	clocks[0].clock_id = CLOCK_OF_MONOTONIC;
-	clocks[0].timestamp = w->about.start_ns;
-	clocks[1].clock_id = CLOCK_OF_WALL;
-	clocks[1].timestamp = (uint64_t)w->about.wall_start_ns;
+	clocks[1].clock_id = CLOCK_OF_SWITCHES;
+	clocks[0].timestamp = clocks[1].timestamp = w->about.start_ns;
+	clocks[2].clock_id = CLOCK_OF_WALL;
+	clocks[2].timestamp = (uint64_t)w->about.wall_start_ns;
 	snapshot.clocks = rows;
-	snapshot.n_clocks = w->about.wall_start_ns > 0 ? 2 : 1;
+	snapshot.n_clocks = w->about.wall_start_ns > 0 ? 3 : 2;
 	snapshot.has_primary_trace_clock = true;
 	snapshot.primary_trace_clock = CLOCK_OF_MONOTONIC;
 	packet.clock_snapshot = &snapshot;
-	put_packet(w, &packet);
-}
-
-static void put_track(struct perfetto *w, Perfetto__TrackDescriptor *track, uint64_t uuid)
-{
-	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
-
-	track->has_uuid = true;
-	track->uuid = uuid;
-	packet.track_descriptor = track;
-	put_packet(w, &packet);
-}
-
-/* --- processes and threads ------------------------------------------------------------------- */
-
-static void put_process(struct perfetto *w, uint32_t process)
-{
-	const struct verdict_row *verdict = judgement_find(&w->t->judgement, process);
-	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
-	Perfetto__ProcessDescriptor of = PERFETTO__PROCESS_DESCRIPTOR__INIT;
-	char *label = verdict ? (char *)verdict_id(verdicts_result(verdict)->verdict) : NULL;
-
-	if (w->process_done[process])
-		return;
-	w->process_done[process] = true;
-	of.has_pid = true;
-	of.pid = (int32_t)w->m->processes[process].tgid;
-	of.process_name = safe(w, sampled_process(w->m, process));
-	of.process_labels = &label;
-	of.n_process_labels = label ? 1 : 0;
-	track.process = &of;
-	put_track(w, &track, TRACK(TRACK_PROCESS, process));
-}
-
-static void put_thread(struct perfetto *w, uint32_t thread)
-{
-	const struct model_thread *t = &w->m->threads[thread];
-	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
-	Perfetto__ThreadDescriptor of = PERFETTO__THREAD_DESCRIPTOR__INIT;
-
-	if (w->thread_done[thread])
-		return;
-	w->thread_done[thread] = true;
-	put_process(w, t->process);
-	of.has_pid = of.has_tid = true;
-	of.pid = (int32_t)w->m->processes[t->process].tgid;
-	of.tid = t->tid;
-	of.thread_name = safe(w, t->comm);
-	track.thread = &of;
-	track.has_parent_uuid = true;
-	track.parent_uuid = TRACK(TRACK_PROCESS, t->process);
-	put_track(w, &track, TRACK(TRACK_THREAD, thread));
+	perfetto_put_packet(w, &packet);
 }
 
 /* --- counters -------------------------------------------------------------------------------- */
@@ -182,7 +87,7 @@ static void put_count(struct perfetto *w, uint64_t track, uint64_t time_ns, doub
 	event.double_counter_value = value;
 	packet.track_event = &event;
 	set_time(&packet, time_ns);
-	put_packet(w, &packet);
+	perfetto_put_packet(w, &packet);
 }
 
 /* A value holds until the next one. */
@@ -196,7 +101,7 @@ static void put_counter(struct perfetto *w, size_t i)
 	of.unit_name = (char *)"";
 	track.name = (char *)counter->label;
 	track.counter = &of;
-	put_track(w, &track, TRACK(TRACK_COUNTER, i));
+	perfetto_put_track(w, &track, TRACK(TRACK_COUNTER, i));
 	for (size_t k = 0; k < t->slices_cnt; k++)
 		put_count(w, TRACK(TRACK_COUNTER, i), t->slices[k].start_ns,
 			  timeline_value(t, counter, k));
@@ -218,11 +123,11 @@ static uint64_t spans_track(struct perfetto *w, const struct timeline_span *span
 		return TRACK(TRACK_SPANS, at);
 	w->spans_done[at] = true;
 	if (!of_host)
-		put_process(w, span->process);
+		perfetto_put_process(w, span->process);
 	track.name = (char *)(of_host ? "verdict of the host" : names[span->kind]);
 	track.has_parent_uuid = !of_host;
 	track.parent_uuid = TRACK(TRACK_PROCESS, span->process);
-	put_track(w, &track, TRACK(TRACK_SPANS, at));
+	perfetto_put_track(w, &track, TRACK(TRACK_SPANS, at));
 	return TRACK(TRACK_SPANS, at);
 }
 
@@ -251,7 +156,7 @@ static void put_edge(struct perfetto *w, uint64_t track, const struct timeline_s
 	packet.track_event = &event;
 	set_time(&packet,
 		 begin ? w->t->slices[span->first].start_ns : w->t->slices[span->last].end_ns);
-	put_packet(w, &packet);
+	perfetto_put_packet(w, &packet);
 }
 
 static void put_spans(struct perfetto *w)
@@ -306,7 +211,7 @@ static void put_frame(struct perfetto *w, uint32_t row)
 
 	text_copy_utf8(file, sizeof(file), sampled_file(w->s, row),
 		       strlen(sampled_file(w->s, row)));
-	safe(w, sampled_name(w->s, row));
+	perfetto_safe(w, sampled_name(w->s, row));
 	set_string(&name, iid, w->safe, strlen(w->safe));
 	set_string(&path, iid, file, strlen(file));
 	mapping.has_iid = frame.has_iid = frame.has_function_name_id = frame.has_mapping_id =
@@ -330,7 +235,7 @@ static void put_frame(struct perfetto *w, uint32_t row)
 	data.frames = &frames;
 	data.n_function_names = data.n_mapping_paths = data.n_mappings = data.n_frames = 1;
 	packet.interned_data = &data;
-	put_packet(w, &packet);
+	perfetto_put_packet(w, &packet);
 }
 
 /* A stack has the number of its node. */
@@ -354,7 +259,7 @@ static void put_stack(struct perfetto *w, uint32_t node)
 	data.callstacks = &stacks;
 	data.n_callstacks = 1;
 	packet.interned_data = &data;
-	put_packet(w, &packet);
+	perfetto_put_packet(w, &packet);
 }
 
 /* --- samples --------------------------------------------------------------------------------- */
@@ -383,7 +288,7 @@ static void put_tick(struct perfetto *w, const struct sampled_row *row, uint64_t
 	sample.timebase_count = w->cpu_ns[row->cpu];
 	packet.perf_sample = &sample;
 	set_time(&packet, time_ns);
-	put_packet(w, &packet);
+	perfetto_put_packet(w, &packet);
 }
 
 static void put_sample(struct perfetto *w, const struct sampled_row *row)
@@ -392,7 +297,7 @@ static void put_sample(struct perfetto *w, const struct sampled_row *row)
 
 	if (ticks > TICKS_MAX)
 		ticks = TICKS_MAX;
-	put_thread(w, row->thread);
+	perfetto_put_thread(w, row->thread);
 	put_stack(w, row->node);
 	while (ticks-- > 0)
 		put_tick(w, row,
@@ -435,6 +340,7 @@ static void put_all(struct perfetto *w)
 		put_frame(w, i);
 	for (size_t i = 0; i < w->s->rows_cnt; i++)
 		put_sample(w, &w->s->rows[i]);
+	perfetto_put_switches(w);
 }
 
 int perfetto_write(FILE *out, struct model *m, const struct export_options *options)
@@ -449,7 +355,7 @@ int perfetto_write(FILE *out, struct model *m, const struct export_options *opti
 	err = prepare(w, options);
 	if (!err) {
 		put_all(w);
-		err = fflush(out) || ferror(out) ? -EIO : 0;
+		err = w->failed ? -ENOMEM : fflush(out) || ferror(out) ? -EIO : 0;
 	}
 	timeline_free(w->t);
 	sampled_free(w->s);

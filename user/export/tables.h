@@ -10,17 +10,18 @@
 #include "output/table.h"
 
 /* What there is: X(name, what it has). */
-#define EXPORT_TABLES(X)                                                           \
-	X(host, "the host, the recording, its verdict and books; one row")         \
-	X(seconds, "the host in each slice of about a second")                     \
-	X(processes, "processes that did anything, with their verdict")            \
-	X(threads, "threads that did anything, with their role")                   \
-	X(methods, "methods by process: samples at their end, and in all of them") \
-	X(requests, "requests by process and port")                                \
-	X(waits, "who waited for a CPU while who ran")                             \
-	X(events, "when who was hurt, slow, or stopped by a CPU limit")            \
-	X(losses, "what was lost, by cause")                                       \
-	X(samples, "each sample, in the order of time; blocked time, where it is known")
+#define EXPORT_TABLES(X)                                                                 \
+	X(host, "the host, the recording, its verdict and books; one row")               \
+	X(seconds, "the host in each slice of about a second")                           \
+	X(processes, "processes that did anything, with their verdict")                  \
+	X(threads, "threads that did anything, with their role")                         \
+	X(methods, "methods by process: samples at their end, and in all of them")       \
+	X(requests, "requests by process and port")                                      \
+	X(waits, "who waited for a CPU while who ran")                                   \
+	X(events, "when who was hurt, slow, or stopped by a CPU limit")                  \
+	X(losses, "what was lost, by cause")                                             \
+	X(samples, "each sample, in the order of time; blocked time, where it is known") \
+	X(turns, "each turn of a thread on a CPU, of the window of record --switches")
 
 struct export_table {
 	const char *name;

@@ -47,19 +47,21 @@ static void put_thread(char text[static NAME_BYTES], const struct model *m, uint
 {
 	const struct model_thread *thread = &m->threads[row];
 	const struct model_process *p = &m->processes[thread->process];
-	char name[NAME_BYTES], comm[NAME_BYTES], id[16];
+	const char *known = *p->name ? p->name : p->comm;
+	char name[NAME_BYTES], comm[NAME_BYTES] = "", id[16];
 	size_t room;
 
 	snprintf(id, sizeof(id), " %" PRIu32, thread->tid);
 	room = columns > strlen(id) + 8 ? columns - strlen(id) : 8;
-	label_process(name, p, room);
-	if (!(p->flags & PROCESS_KERNEL) && *thread->comm && strcmp(thread->comm, p->comm)) {
-		label_process(name, p, room / 2);
-		label_name(comm, thread->comm, room - text_columns(name) - 1, CUT_END);
-		snprintf(text, NAME_BYTES, "%.*s/%.*s%s", 480, name, 480, comm, id);
-		return;
+	if (p->flags & PROCESS_KERNEL) {
+		label_process(name, p, room);
+	} else if (*thread->comm && strcmp(thread->comm, p->comm)) {
+		label_name(comm, thread->comm, room / 2, CUT_END);
+		label_name(name, known, room - text_columns(comm) - 1, CUT_MIDDLE);
+	} else {
+		label_name(name, known, room, CUT_MIDDLE);
 	}
-	snprintf(text, NAME_BYTES, "%.*s%s", 960, name, id);
+	snprintf(text, NAME_BYTES, "%.*s%s%.*s%s", 480, name, *comm ? "/" : "", 480, comm, id);
 }
 
 static bool is_wanted(void *ctx, const struct turn *turn)
@@ -96,8 +98,8 @@ static void put_head(const struct sheet *s)
 		number_time(t->length_ns).text, seconds_at(s, t->from_ns), seconds_at(s, t->to_ns));
 	if (t->windows > 1)
 		fprintf(s->out, " (%u windows)", t->windows);
-	fprintf(s->out, "\n%s turns of threads, %s wakeups", number_count(turns).text,
-		number_count(t->wakeups).text);
+	fprintf(s->out, "\n%s turn%s of threads, %s wakeup%s", number_count(turns).text,
+		turns == 1 ? "" : "s", number_count(t->wakeups).text, t->wakeups == 1 ? "" : "s");
 	if (lost)
 		fprintf(s->out, "; %s switches not kept, or of a thread that is not known",
 			number_count(lost).text);
@@ -345,13 +347,14 @@ static void put_turn(const struct sheet *s, const struct turn *turn)
 		snprintf(name, sizeof(name), "%s", turn->unknown ? "(not known who)" : "(idle)");
 	else
 		put_thread(name, s->m, turn->thread, THREAD_COLUMNS);
-	fprintf(s->out, "%12.6f %4" PRIu32 " %9s %9s  %s%*s", seconds_at(s, turn->begin_ns),
-		turn->cpu, number_time(turn->end_ns - turn->begin_ns).text,
+	fprintf(s->out, "%12.6f %4" PRIu32 " %9s %9s  %s", seconds_at(s, turn->begin_ns), turn->cpu,
+		number_time(turn->end_ns - turn->begin_ns).text,
 		turn->thread == MODEL_NONE || !turn->ready_ns ? "-"
 							      : number_time(turn_waited(turn)).text,
-		name, (int)(THREAD_COLUMNS - text_columns(name)), "");
+		name);
 	if (turn->thread != MODEL_NONE) {
-		words_add(&w, " %s", left_text(turn));
+		words_add(&w, "%*s%s", (int)(THREAD_COLUMNS + 1 - text_columns(name)), "",
+			  left_text(turn));
 		if (turn->irq_ns || turn->softirq_ns)
 			words_add(&w, ", %s in interrupts",
 				  number_time((uint64_t)turn->irq_ns + turn->softirq_ns).text);
@@ -359,15 +362,13 @@ static void put_turn(const struct sheet *s, const struct turn *turn)
 			words_add(&w, "; ");
 			add_wakers(s, &w, turn);
 		}
-		fputs(w.text, s->out);
 	}
-	fputc('\n', s->out);
+	fprintf(s->out, "%s\n", w.text);
 }
 
 static void put_turns(const struct sheet *s)
 {
-	fprintf(s->out, "%12s %4s %9s %9s  %-*s\n", "s", "CPU", "ran", "waited", THREAD_COLUMNS,
-		"thread");
+	fprintf(s->out, "%12s %4s %9s %9s  %s\n", "s", "CPU", "ran", "waited", "thread");
 	for (size_t i = 0; i < s->t->turns_cnt && !ferror(s->out); i++)
 		if (is_wanted((void *)s, &s->t->turns[i]))
 			put_turn(s, &s->t->turns[i]);

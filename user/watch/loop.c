@@ -22,10 +22,10 @@
 #include "watch/notify.h"
 #include "watch/private.h"
 
-#define SLICE_NS       1000000000ull
-#define TURN_NS	       500000000ull /* how long a signal may have to wait */
-#define RETRY_NS       60000000000ull
-#define ARTIFACTS_NS   10000000000ull /* at the end, for the artifacts of the last captures */
+#define SLICE_NS     1000000000ull
+#define TURN_NS	     500000000ull /* how long a signal may have to wait */
+#define RETRY_NS     60000000000ull
+#define ARTIFACTS_NS 10000000000ull /* at the end, for the artifacts of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
 /* Of the ring of single switches, where it is asked for. */

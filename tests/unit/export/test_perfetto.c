@@ -188,6 +188,40 @@ Test(perfetto, slow_seconds_are_slices_of_their_process)
 	perfetto__trace__free_unpacked(trace, NULL);
 }
 
+Test(perfetto, single_switches_are_those_of_the_capture)
+{
+	Perfetto__Trace *trace = unpacked(export_model(EXPORT_SHOP));
+	const Perfetto__FtraceEventBundle *bundle = NULL;
+	const Perfetto__SchedSwitchFtraceEvent *turn;
+	bool described = false;
+
+	for (size_t i = 0; i < trace->n_packet; i++) {
+		const Perfetto__TrackDescriptor *track = trace->packet[i]->track_descriptor;
+
+		described |= track && track->thread && track->thread->tid == 110;
+		if (!trace->packet[i]->ftrace_events)
+			continue;
+		cr_expect(!bundle, "one CPU, few switches");
+		cr_expect(described);
+		bundle = trace->packet[i]->ftrace_events;
+	}
+	cr_assert(bundle);
+	cr_expect_eq(bundle->cpu, 1);
+	cr_assert_eq(bundle->n_event, 4);
+	cr_expect_eq(bundle->event[0]->sched_waking->pid, 110);
+	cr_expect_eq(bundle->event[0]->pid, 200);
+	turn = bundle->event[1]->sched_switch;
+	cr_expect_eq(bundle->event[1]->timestamp, BUILD_START_NS + 1602000000);
+	cr_expect_eq(turn->prev_pid, 200);
+	cr_expect_eq(turn->prev_state, 256, "preempted");
+	cr_expect_eq(turn->next_pid, 110);
+	cr_expect_str_eq(turn->next_comm, ".NET TP Worker");
+	turn = bundle->event[3]->sched_switch;
+	cr_expect_eq(turn->prev_state, 1);
+	cr_expect_eq(turn->next_pid, 0, "idle");
+	perfetto__trace__free_unpacked(trace, NULL);
+}
+
 Test(perfetto, a_sample_of_several_ticks_is_there_as_often)
 {
 	struct model *m = export_model(EXPORT_ONE);
