@@ -72,7 +72,7 @@ within "and the picture so far" "$(waiting "$T/int")" $((THREADS - 1)).0 $THREAD
 check "a reader that has seen enough ends it" timeout 10 bash -c \
 	"set -o pipefail; '$HOTRUN' runq -i 0.2 2>/dev/null | head -1 >/dev/null"
 
-record waits -d 4 -q || exit 1
+record waits -d 4 --switches 3.5s -q || exit 1
 stop "$spinners"
 chmod 644 "$T/waits.hotrun"
 setpriv --reuid 65534 --regid 65534 --clear-groups "$HOTRUN" runq "$T/waits.hotrun" >"$T/file" 2>"$T/err"
@@ -80,6 +80,31 @@ is "runq of a capture, without privileges: exit code 0" $? 0
 within "the same load in the capture" "$(waiting "$T/file")" $((THREADS - 1)).0 $THREADS.0
 within "and its run queue" "$(on_cpu "$T/file" 2)" "$(awk -v l="$(waiting "$T/file")" 'BEGIN { print l * 0.95 }')" \
 	"$(awk -v m="$(of_host "$T/file")" 'BEGIN { print m * 1.05 }')"
+
+# Single switches of the last seconds: what the CPUs' books have of the same time.
+read -r ran idle whole waited length <<<"$(facts turns "$T/waits.hotrun" "$spinners")"
+within "switches: time of turns, from the books' by %, of $length s" "$ran" 0 0.1
+within "and idle time" "$idle" 0 0.1
+within "all of it, %" "$whole" 99.9 100.1
+within "waiting threads by their turns" "$waited" $((THREADS - 1)).0 $THREADS.0
+setpriv --reuid 65534 --regid 65534 --clear-groups "$HOTRUN" timeline -p spinners --cpu $CPU "$T/waits.hotrun" >"$T/out" 2>"$T/err"
+is "timeline, without privileges: exit code 0" $? 0
+says "their row" "$T/out" "$THREADS  spinners  "
+says "each waits behind the others" "$T/out" "had been preempted; behind spinners "
+"$HOTRUN" timeline --turns -t "$spinners" "$T/waits.hotrun" >"$T/out" 2>"$T/err"
+turns=$("$HOTRUN" query --format csv "$T/waits.hotrun" "SELECT count(*) FROM turns WHERE tid = $spinners" | tail -1)
+is "as many turns of a thread as SQL has" "$(grep -c "spinners $spinners " "$T/out")" "$turns"
+need_tool protoc protobuf-compiler
+"$HOTRUN" export --format perfetto "$T/waits.hotrun" 2>"$T/err" |
+	protoc --proto_path=user/export/schema --decode perfetto.Trace perfetto.proto >"$T/trace"
+is "perfetto: as many switches" "$(grep -c 'sched_switch {' "$T/trace")" \
+	"$(sql "$T/waits.hotrun" 'SELECT count(*) FROM switch WHERE kind = 1 AND NOT flags & 64')"
+is "and wakeups" "$(grep -c 'sched_waking {' "$T/trace")" "$(sql "$T/waits.hotrun" 'SELECT count(*) FROM switch WHERE kind = 2')"
+cp "$T/waits.hotrun" "$T/former.hotrun"
+sqlite3 "$T/former.hotrun" 'DROP TABLE switch'
+"$HOTRUN" timeline "$T/former.hotrun" >"$T/out" 2>"$T/err"
+is "a capture without switches: failure" $? 1
+says "and what to do" "$T/err" "record --switches 5s"
 
 "$HOTRUN" runq -d 1 "$T/waits.hotrun" >"$T/out" 2>"$T/err"
 is "-d with a capture: usage" $? 2

@@ -548,6 +548,48 @@ def verdict(path, *tgids):
     print(next((p['verdict'] for p in told['processes'] if str(p['pid']) in tgids), 'healthy'))
 
 
+def turns(path, tgid):
+    """Of the whole slices in the window of single switches: the time of threads' turns and of idle ones, each as part
+    of what the CPUs' books have, their sum as part of the elapsed time, and the mean of threads of that process that
+    waited, by turns."""
+    db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
+    rows = db.execute('SELECT time_ns, cpu, kind, thread, other, state, flags FROM switch ORDER BY id').fetchall()
+    last = db.execute('SELECT max(end_ns) FROM slice').fetchone()[0]
+    first, begin, end = db.execute('SELECT min(id), min(start_ns), max(end_ns) FROM slice WHERE start_ns >= ?',
+                                   (rows[0][0],)).fetchone()
+    own = {t for t, in db.execute('SELECT t.id FROM thread t JOIN process p ON p.id = t.process WHERE p.tgid = ?',
+                                  (int(tgid),))}
+    sums, on, ready = {'ran': 0, 'idle': 0, 'unknown': 0, 'waited': 0}, {}, {}
+
+    def clipped(since, until):
+        return max(0, min(until, end) - max(since, begin))
+
+    def close(cpu, time):
+        if cpu in on:
+            what, since = on[cpu]
+            sums[what] += clipped(since, time)
+
+    for time, cpu, kind, thread, other, state, flags in rows:
+        if kind == 2:
+            ready.setdefault(thread, time)
+            continue
+        close(cpu, time)
+        on[cpu] = ('unknown' if flags & 128 else 'idle' if thread is None else 'ran', time)
+        ready.pop(other, None)
+        if flags & 2:
+            ready[other] = time
+        since = ready.pop(thread, None)
+        if thread in own and since:
+            sums['waited'] += clipped(since, time)
+    for cpu in on:
+        close(cpu, last)
+    ran, idle, unknown, elapsed = db.execute('SELECT sum(accounted_ns), sum(idle_ns), sum(unaccounted_ns), '
+                                             'sum(elapsed_ns) FROM cpu WHERE slice >= ?', (first,)).fetchone()
+    print(f"{100 * abs(sums['ran'] - ran) / elapsed:.4f} {100 * abs(sums['idle'] - idle) / elapsed:.4f} "
+          f"{100 * (sums['ran'] + sums['idle'] + sums['unknown']) / elapsed:.4f} "
+          f"{sums['waited'] / (end - begin):.3f} {(end - begin) / 1e9:.3f}")
+
+
 def own_ms(output, *command):
     began = time.monotonic()
     with open(output, 'wb') as out:
@@ -562,7 +604,7 @@ def own_ms(output, *command):
 COMMANDS = {'truth': truth, 'share': share, 'jit': jit, 'reasons': reasons, 'phases': phases, 'each': each, 'books': books,
             'managed': managed, 'same': same, 'enable': enable, 'delays': delays, 'clean': clean, 'folded': folded,
             'strace': strace, 'watch': watch, 'own_ms': own_ms, 'requests': requests,
-            'verdict': verdict, 'names': names, 'calls': calls}
+            'verdict': verdict, 'names': names, 'calls': calls, 'turns': turns}
 
 if __name__ == '__main__':
     sys.exit(COMMANDS[sys.argv[1]](*sys.argv[2:]))
