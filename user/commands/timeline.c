@@ -52,8 +52,8 @@ static uint64_t time_at(const struct model *m, double s)
 
 static int show(const struct model *m, const struct arguments *a)
 {
-	struct turns *t = turns_new(m, time_at(m, a->from_s),
-					  a->to_s > 0 ? time_at(m, a->to_s) : UINT64_MAX);
+	struct turns *t =
+		turns_new(m, time_at(m, a->from_s), a->to_s > 0 ? time_at(m, a->to_s) : UINT64_MAX);
 	struct result *result;
 	int rc;
 
