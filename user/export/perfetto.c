@@ -12,12 +12,13 @@
 /* Of builtin_clock.proto, perf_events.proto and trace_packet.proto. */
 #define CLOCK_OF_WALL	     1
 #define CLOCK_OF_MONOTONIC   3
-#define CLOCK_OF_SWITCHES    6 /* boottime: of no other clock are they taken without more ado */
+#define CLOCK_OF_SWITCHES    6 /* boottime, which readers expect of them */
 #define PERF_CLOCK_MONOTONIC 2
 #define SW_CPU_CLOCK	     1
 #define MODE_KERNEL	     1
 #define MODE_USER	     2
-#define TICKS_MAX	     1000 /* of one sample: more than any rate asks for; files may say anything */
+/* Of one sample: more than any rate asks for; files may say anything. */
+#define TICKS_MAX 1000
 
 /* --- packets --------------------------------------------------------------------------------- */
 

@@ -400,8 +400,10 @@ static void look_again(struct watch *w, uint64_t now_ns)
 		job->look_ns = 0;
 		due = true;
 	}
-	if (due && w->collector)
+	if (due && w->collector) {
 		look_at_all(w);
+		collector_take_switches(w->collector);
+	}
 }
 
 void jobs_look(struct watch *w, uint64_t now_ns)
