@@ -87,10 +87,10 @@ within "switches: time of turns, from the books' by %, of $length s" "$ran" 0 0.
 within "and idle time" "$idle" 0 0.1
 within "all of it, %" "$whole" 99.9 100.1
 within "waiting threads by their turns" "$waited" $((THREADS - 1)).0 $THREADS.0
-setpriv --reuid 65534 --regid 65534 --clear-groups "$HOTRUN" timeline -p spinners --cpu $CPU "$T/waits.hotrun" >"$T/out" 2>"$T/err"
+setpriv --reuid 65534 --regid 65534 --clear-groups "$HOTRUN" timeline -p spinners --cpu $CPU -n 50 --width 400 "$T/waits.hotrun" >"$T/out" 2>"$T/err"
 is "timeline, without privileges: exit code 0" $? 0
 says "their row" "$T/out" "$THREADS  spinners  "
-says "each waits behind the others" "$T/out" "had been preempted; behind spinners "
+check "who waits behind others of them" grep -q "had been preempted; behind .*spinners [0-9]" "$T/out"
 "$HOTRUN" timeline --turns -t "$spinners" "$T/waits.hotrun" >"$T/out" 2>"$T/err"
 turns=$("$HOTRUN" query --format csv "$T/waits.hotrun" "SELECT count(*) FROM turns WHERE tid = $spinners" | tail -1)
 is "as many turns of a thread as SQL has" "$(grep -c "spinners $spinners " "$T/out")" "$turns"

@@ -25,7 +25,12 @@ struct taking {
 	struct switch_ring *ring;
 	struct model *m;
 	struct met *met;
-	struct run *runs; /* by CPU */
+	/* By id, threads that were there before: the newest one of a bucket, and 1; and by row, the
+	 * one before it in its bucket. */
+	uint32_t *buckets, *older;
+	size_t buckets_cnt, threads_cnt;
+	uint32_t running_tid, running; /* on the CPU whose rows are taken, and its row */
+	struct run *runs;	       /* by CPU */
 	uint64_t from_ns, until_ns;
 	uint64_t lost;
 };
@@ -51,27 +56,48 @@ static uint32_t thread_of(struct taking *t, uint32_t tid, uint32_t tgid, uint64_
 	return met->thread;
 }
 
-/* Of a thread that is told by its id alone: whoever of that id was met, or is there. */
+static int index_threads(struct taking *t)
+{
+	const struct model *m = t->m;
+
+	t->threads_cnt = m->threads_cnt;
+	for (t->buckets_cnt = 1024; t->buckets_cnt < m->threads_cnt;)
+		t->buckets_cnt *= 2;
+	t->buckets = calloc(t->buckets_cnt, sizeof(*t->buckets));
+	t->older = calloc(m->threads_cnt ?: 1, sizeof(*t->older));
+	if (!t->buckets || !t->older)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->threads_cnt; i++) {
+		uint32_t *bucket = &t->buckets[hash_u64(m->threads[i].tid) % t->buckets_cnt];
+
+		t->older[i] = *bucket;
+		*bucket = i + 1;
+	}
+	return 0;
+}
+
+/* Of a thread that is told by its id alone: who runs, else whoever of that id was met or is
+ * there. */
 static uint32_t thread_by_tid(const struct taking *t, uint32_t tid)
 {
-	struct met *met = place_of(t, tid);
+	const struct met *met = place_of(t, tid);
 
+	if (tid == t->running_tid)
+		return t->running;
 	if (met->tid == tid)
 		return met->thread;
-	*met = (struct met){UINT64_MAX, tid, MODEL_NONE};
-	for (size_t i = t->m->threads_cnt; i-- > 0;) {
-		if (t->m->threads[i].tid != tid)
-			continue;
-		*met = (struct met){t->m->threads[i].start_ns, tid, (uint32_t)i};
-		break;
-	}
-	return met->thread;
+	for (uint32_t i = t->buckets[hash_u64(tid) % t->buckets_cnt]; i; i = t->older[i - 1])
+		if (t->m->threads[i - 1].tid == tid)
+			return i - 1;
+	return MODEL_NONE;
 }
 
 static int add(struct taking *t, struct model_switch *row)
 {
 	if (row->thread == MODEL_NONE && row->flags & SWITCH_UNKNOWN)
 		t->lost++;
+	if (row->kind == SWITCH_TURN)
+		t->running = row->thread;
 	row->slice = model_slice_at(t->m, row->time_ns);
 	return model_switch_add(t->m, row);
 }
@@ -115,6 +141,7 @@ static int add_beginning(struct taking *t, uint32_t cpu, const struct switch_rea
 		row.thread = thread_by_tid(t, tid);
 	if (tid && row.thread == MODEL_NONE)
 		row.flags |= SWITCH_UNKNOWN;
+	t->running_tid = tid;
 	return add(t, &row);
 }
 
@@ -141,6 +168,8 @@ static int add_row(struct taking *t, uint32_t cpu, const struct switch_row *at)
 		row.flags |= SWITCH_UNKNOWN;
 	if (at->other_tid)
 		row.other = thread_by_tid(t, at->other_tid);
+	if (is_turn)
+		t->running_tid = at->tid;
 	return add(t, &row);
 }
 
@@ -151,6 +180,7 @@ static int take_cpu(struct taking *t, uint32_t cpu, const struct switch_running 
 
 	switch_ring_look(t->ring, cpu, &reading);
 	t->runs[cpu].at = t->m->switches_cnt;
+	t->running_tid = 0;
 	err = add_beginning(t, cpu, &reading, running);
 	for (uint64_t n = reading.first; !err && n <= reading.last; n++) {
 		const struct switch_row *at = switch_ring_row(t->ring, cpu, n);
@@ -232,15 +262,17 @@ int switch_take(struct switch_ring *ring, const struct switch_window *window, st
 			   .m = m,
 			   .met = calloc(MET_MAX, sizeof(struct met)),
 			   .runs = calloc(window->cpus, sizeof(struct run))};
-	int err = -ENOMEM;
+	int err = t.met && t.runs ? index_threads(&t) : -ENOMEM;
 
 	switch_ring_hold(ring);
-	if (t.met && t.runs)
+	if (!err)
 		err = take(&t, window);
 	switch_ring_go_on(ring);
 	model_loss_add(m, LOSS_SWITCHES, t.lost);
 	*ret_from_ns = t.from_ns;
 	free(t.met);
 	free(t.runs);
+	free(t.buckets);
+	free(t.older);
 	return err;
 }

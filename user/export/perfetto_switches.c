@@ -121,35 +121,63 @@ static void add_waking(struct perfetto *w, struct bundle *b, const struct model_
 	e->event.sched_waking = waking;
 }
 
+/* The rows of each CPU, one CPU after the other: their numbers, owned; or NULL. */
+static uint32_t *by_cpu(const struct model *m)
+{
+	size_t *at, cpus = 0, sum = 0;
+	uint32_t *rows = calloc(m->switches_cnt + 1, sizeof(*rows));
+
+	for (size_t i = 0; i < m->switches_cnt; i++)
+		if (m->switches[i].cpu >= cpus)
+			cpus = m->switches[i].cpu + 1;
+	at = calloc(cpus + 1, sizeof(*at));
+	if (!rows || !at) {
+		free(rows);
+		free(at);
+		return NULL;
+	}
+	for (size_t i = 0; i < m->switches_cnt; i++)
+		at[m->switches[i].cpu]++;
+	for (size_t cpu = 0; cpu < cpus; cpu++) {
+		size_t cnt = at[cpu];
+
+		at[cpu] = sum;
+		sum += cnt;
+	}
+	for (size_t i = 0; i < m->switches_cnt; i++)
+		rows[at[m->switches[i].cpu]++] = (uint32_t)i;
+	free(at);
+	return rows;
+}
+
+static void begin_cpu(struct bundle *b, uint32_t cpu)
+{
+	b->cpu = cpu;
+	b->tid = -1;
+	snprintf(b->comm, sizeof(b->comm), "unknown");
+}
+
 /* A CPU after the other: readers sort. */
 void perfetto_put_switches(struct perfetto *w)
 {
 	const struct model *m = w->m;
-	struct bundle *b = malloc(sizeof(*b));
-	uint32_t cpus = 0;
+	struct bundle *b = calloc(1, sizeof(*b));
+	uint32_t *rows = by_cpu(m);
 
-	if (!b) {
-		w->failed = true;
-		return;
-	}
-	for (size_t i = 0; i < m->switches_cnt; i++)
-		if (m->switches[i].cpu >= cpus)
-			cpus = m->switches[i].cpu + 1;
-	for (uint32_t cpu = 0; cpu < cpus; cpu++) {
-		b->cpu = cpu;
-		b->cnt = 0;
-		b->tid = -1;
-		snprintf(b->comm, sizeof(b->comm), "unknown");
-		for (size_t i = 0; i < m->switches_cnt; i++) {
-			const struct model_switch *row = &m->switches[i];
+	w->failed |= !b || !rows;
+	for (size_t i = 0; !w->failed && i < m->switches_cnt; i++) {
+		const struct model_switch *row = &m->switches[rows[i]];
 
-			if (row->cpu != cpu)
-				continue;
-			(row->kind == SWITCH_TURN ? add_turn : add_waking)(w, b, row);
-			if (b->cnt == EVENTS_MOST)
-				flush_bundle(w, b);
+		if (!i || row->cpu != b->cpu) {
+			flush_bundle(w, b);
+			begin_cpu(b, row->cpu);
 		}
-		flush_bundle(w, b);
+		(row->kind == SWITCH_TURN ? add_turn : add_waking)(w, b, row);
+		if (b->cnt == EVENTS_MOST)
+			flush_bundle(w, b);
 	}
+	if (!w->failed)
+		flush_bundle(w, b);
+	free(rows);
 	free(b);
 }
