@@ -549,8 +549,8 @@ def verdict(path, *tgids):
 
 
 def turns(path, tgid):
-    """Of the whole slices in the window of single switches: the time of threads' turns and of idle ones, each as part
-    of what the CPUs' books have, their sum as part of the elapsed time, and the mean of threads of that process that
+    """Of the whole slices in the window of single switches: by how much the time of threads' turns and of idle ones
+    differs from the CPUs' books, in per cent of all, their sum as part of the elapsed time, and the mean of threads of that process that
     waited, by turns."""
     db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
     rows = db.execute('SELECT time_ns, cpu, kind, thread, other, state, flags FROM switch ORDER BY id').fetchall()
@@ -585,7 +585,9 @@ def turns(path, tgid):
         close(cpu, last)
     ran, idle, unknown, elapsed = db.execute('SELECT sum(accounted_ns), sum(idle_ns), sum(unaccounted_ns), '
                                              'sum(elapsed_ns) FROM cpu WHERE slice >= ?', (first,)).fetchone()
-    print(f"{100 * abs(sums['ran'] - ran) / elapsed:.4f} {100 * abs(sums['idle'] - idle) / elapsed:.4f} "
+    # What no account has of a thread, the one or the other may know whose it is.
+    busy = abs(sums['ran'] + sums['unknown'] - ran - unknown)
+    print(f"{100 * busy / elapsed:.4f} {100 * abs(sums['idle'] - idle) / elapsed:.4f} "
           f"{100 * (sums['ran'] + sums['idle'] + sums['unknown']) / elapsed:.4f} "
           f"{sums['waited'] / (end - begin):.3f} {(end - begin) / 1e9:.3f}")
 

@@ -30,6 +30,7 @@ struct taking {
 	uint32_t *buckets, *older;
 	size_t buckets_cnt, threads_cnt;
 	uint32_t running_tid, running; /* on the CPU whose rows are taken, and its row */
+	size_t turn;		       /* the newest turn of that CPU, a row of the model's */
 	struct run *runs;	       /* by CPU */
 	uint64_t from_ns, until_ns;
 	uint64_t lost;
@@ -96,8 +97,10 @@ static int add(struct taking *t, struct model_switch *row)
 {
 	if (row->thread == MODEL_NONE && row->flags & SWITCH_UNKNOWN)
 		t->lost++;
-	if (row->kind == SWITCH_TURN)
+	if (row->kind == SWITCH_TURN) {
 		t->running = row->thread;
+		t->turn = t->m->switches_cnt;
+	}
 	row->slice = model_slice_at(t->m, row->time_ns);
 	return model_switch_add(t->m, row);
 }
@@ -145,6 +148,25 @@ static int add_beginning(struct taking *t, uint32_t cpu, const struct switch_rea
 	return add(t, &row);
 }
 
+/*
+ * Another one leaves than came last: some switches fire no program (those of threads of pid 1 on
+ * some machines). As in the books, the time in between is idle where the CPU was, or of nobody
+ * that is known.
+ */
+static void note_unseen(struct taking *t, uint32_t leaves)
+{
+	struct model_switch *turn = &t->m->switches[t->turn];
+
+	if (leaves == t->running_tid)
+		return;
+	turn->thread = MODEL_NONE;
+	turn->flags &= (uint8_t)~SWITCH_UNKNOWN;
+	if (leaves)
+		turn->flags |= SWITCH_UNKNOWN;
+	t->lost++;
+	t->running_tid = 0;
+}
+
 static int add_row(struct taking *t, uint32_t cpu, const struct switch_row *at)
 {
 	bool is_turn = at->kind == SWITCH_TURN;
@@ -162,6 +184,8 @@ static int add_row(struct taking *t, uint32_t cpu, const struct switch_row *at)
 
 	if (at->time_ns <= t->from_ns || at->time_ns > t->until_ns)
 		return 0;
+	if (is_turn)
+		note_unseen(t, at->other_tid);
 	if (at->tid)
 		row.thread = thread_of(t, at->tid, at->tgid, at->thread_start_ns, at->time_ns);
 	if (at->tid && row.thread == MODEL_NONE)
