@@ -18,6 +18,7 @@
 #include "collect/cgroup_select.h"
 #include "collect/cgroup_watch.h"
 #include "collect/follow.h"
+#include "collect/hung.h"
 #include "collect/newly_started.h"
 #include "collect/blocked_looks.h"
 #include "collect/stand_take.h"
@@ -157,6 +158,7 @@ struct collector {
 	struct newly_started newly_started;
 	struct exec_names exec_names;
 	struct unwind_feed *feed; /* NULL: stacks are walked along frame pointers */
+	struct hung hung;	  /* as of the last slice */
 	bool *waiters; /* processes whose waits are named though they did not run, by row */
 	size_t waiters_cnt, waiters_cap;
 	struct blocked_looks *looks;  /* at threads that do not run; NULL: nobody asked */
@@ -428,6 +430,22 @@ static void name_stands(struct collector *c, bool others)
 	for (size_t i = m->wakers_cnt; i-- > 0 && m->wakers[i].slice + 1 == m->slices_cnt;)
 		name_stand(c, &m->wakers[i].at, true);
 	names_read(c->names, m);
+}
+
+/* Who does not answer is looked at, whether it runs or not; once it does not run, its tables come
+ * with those of nobody else. */
+static void choose_hung(struct collector *c)
+{
+	hung_note(&c->hung, c->model);
+	for (size_t i = 0; c->looks && i < c->hung.cnt; i++) {
+		uint32_t process = c->hung.processes[i];
+
+		if (note_waiter(c, process))
+			break;
+		collector_name_process(c, process);
+		if (c->feed && c->model->processes[process].mapping_cnt)
+			unwind_feed_prepare(c->feed, process);
+	}
 }
 
 /* --- looks at threads that do not run --------------------------------------------------------- */
@@ -1022,6 +1040,7 @@ void collector_end_slice(struct collector *c)
 	names_tail(c->names, m, c->tailed_ns);
 	c->tailed_ns = clock_now_ns();
 	end_looks(c, end_ns - c->slice_start_ns);
+	choose_hung(c);
 	note_stacks(c);
 	choose_waiters(c);
 	choose_wakers(c);
@@ -1668,6 +1687,8 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 #define PASS_NS 500000000ull
 /* Rows of one look at every thread that a capture keeps. */
 #define STANDS_KEPT 16384u
+/* What tables of who hangs may take of a recording's end. */
+#define HUNG_TABLES_NS 1000000000ull
 /* A tick so long ago still tells where a thread that runs is. */
 #define STAND_TICK_NS 1000000000ull
 
@@ -1859,8 +1880,15 @@ int collector_look_at_all(struct collector *c)
 
 void collector_stop(struct collector *c)
 {
-	if (c->options.blocked && c->options.samples)
+	if (c->options.blocked && c->options.samples) {
+		if (c->looks && c->hung.cnt) {
+			prepare_stands(c, c->hung.processes, c->hung.cnt,
+				       clock_now_ns() + HUNG_TABLES_NS);
+			if (c->feed)
+				unwind_feed_hurry(c->feed, false);
+		}
 		collector_look_at_all(c);
+	}
 	session_stop(c->session);
 	c->stopped = true;
 }
