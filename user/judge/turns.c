@@ -13,6 +13,7 @@
 
 /* What a thread does while rows are walked. */
 struct thread_state {
+	uint32_t window;   /* of which this is true; of later ones nothing is known */
 	uint64_t ready_ns; /* 0 = it runs, sleeps, or nobody knows */
 	uint32_t waker, waker_turn;
 	bool woken, by_irq;
@@ -22,7 +23,9 @@ struct turns_build {
 	const struct model *m;
 	struct turns *t;
 	struct thread_state *states; /* by row of the thread */
-	uint32_t *open;		     /* by CPU: its turn, or TURN_NONE */
+	uint32_t *open;		     /* by CPU: its turn, or TURN_NONE; true from first_turn on */
+	uint32_t window;	     /* the number of this one */
+	size_t first_turn;	     /* of this window */
 	uint32_t cpus_cnt;
 	uint64_t from_ns, to_ns;
 	uint64_t last_ns; /* of the window so far */
@@ -34,12 +37,31 @@ static uint64_t cut(const struct turns_build *b, uint64_t ns)
 	return ns < b->from_ns ? b->from_ns : ns > b->to_ns ? b->to_ns : ns;
 }
 
+static uint32_t turn_on(const struct turns_build *b, uint32_t cpu)
+{
+	uint32_t i = b->open[cpu];
+
+	return i == TURN_NONE || i < b->first_turn ? TURN_NONE : i;
+}
+
+static struct thread_state *state_of(struct turns_build *b, uint32_t thread)
+{
+	struct thread_state *state = &b->states[thread];
+
+	if (state->window != b->window)
+		*state = (struct thread_state){
+			.window = b->window, .waker = MODEL_NONE, .waker_turn = TURN_NONE};
+	return state;
+}
+
 /* Who could run on waits from now on; and who was woken on its way to sleep. */
 static void leave(struct thread_state *state, bool preempted, uint64_t now)
 {
 	if (preempted)
-		*state = (struct thread_state){
-			.ready_ns = now, .waker = MODEL_NONE, .waker_turn = TURN_NONE};
+		*state = (struct thread_state){.window = state->window,
+					       .ready_ns = now,
+					       .waker = MODEL_NONE,
+					       .waker_turn = TURN_NONE};
 	else if (state->ready_ns)
 		state->ready_ns = now;
 }
@@ -47,7 +69,7 @@ static void leave(struct thread_state *state, bool preempted, uint64_t now)
 static void close_turn(struct turns_build *b, uint32_t cpu, uint64_t now,
 		       const struct model_switch *row)
 {
-	uint32_t i = b->open[cpu];
+	uint32_t i = turn_on(b, cpu);
 	struct turn *turn;
 
 	if (i == TURN_NONE)
@@ -55,14 +77,12 @@ static void close_turn(struct turns_build *b, uint32_t cpu, uint64_t now,
 	turn = &b->t->turns[i];
 	turn->end_ns = now;
 	b->open[cpu] = TURN_NONE;
-	if (!row)
-		return;
 	turn->irq_ns = row->irq_ns;
 	turn->softirq_ns = row->softirq_ns;
 	turn->left = row->state;
 	turn->preempted = row->flags & SWITCH_PREEMPTED;
 	if (turn->thread != MODEL_NONE)
-		leave(&b->states[turn->thread], turn->preempted, now);
+		leave(state_of(b, turn->thread), turn->preempted, now);
 }
 
 static int open_turn(struct turns_build *b, const struct model_switch *row, uint32_t before)
@@ -79,14 +99,15 @@ static int open_turn(struct turns_build *b, const struct model_switch *row, uint
 	};
 
 	if (row->thread != MODEL_NONE) {
-		struct thread_state *state = &b->states[row->thread];
+		struct thread_state *state = state_of(b, row->thread);
 
 		turn.ready_ns = state->ready_ns;
 		turn.woken = state->woken;
 		turn.by_irq = state->by_irq;
 		turn.waker = state->waker;
 		turn.waker_turn = state->waker_turn;
-		*state = (struct thread_state){.waker = MODEL_NONE, .waker_turn = TURN_NONE};
+		*state = (struct thread_state){
+			.window = b->window, .waker = MODEL_NONE, .waker_turn = TURN_NONE};
 	} else if (!turn.unknown) {
 		turn.ready_ns = row->time_ns;
 	}
@@ -104,16 +125,17 @@ static void wake(struct turns_build *b, const struct model_switch *row)
 	b->t->wakeups += row->time_ns >= b->from_ns && row->time_ns <= b->to_ns;
 	if (row->thread == MODEL_NONE)
 		return;
-	state = &b->states[row->thread];
+	state = state_of(b, row->thread);
 	/* It waits already, or has not gone to sleep yet. */
 	if (state->ready_ns)
 		return;
 	*state = (struct thread_state){
+		.window = b->window,
 		.ready_ns = row->time_ns,
 		.woken = true,
 		.by_irq = row->flags & SWITCH_IN_IRQ,
 		.waker = row->other,
-		.waker_turn = b->open[row->cpu],
+		.waker_turn = turn_on(b, row->cpu),
 	};
 }
 
@@ -127,9 +149,11 @@ static void end_window(struct turns_build *b)
 		return;
 	if (end_ns < b->last_ns)
 		end_ns = b->last_ns;
-	for (uint32_t cpu = 0; cpu < b->cpus_cnt; cpu++)
-		close_turn(b, cpu, end_ns, NULL);
-	memset(b->states, 0, m->threads_cnt * sizeof(*b->states));
+	for (size_t i = b->first_turn; i < b->t->turns_cnt; i++)
+		if (!b->t->turns[i].end_ns)
+			b->t->turns[i].end_ns = end_ns;
+	b->first_turn = b->t->turns_cnt;
+	b->window++;
 	to_ns = cut(b, end_ns);
 	if (to_ns > from_ns) {
 		if (!b->t->windows++)
@@ -158,7 +182,7 @@ static int walk(struct turns_build *b)
 			wake(b, row);
 			continue;
 		}
-		before = b->open[row->cpu];
+		before = turn_on(b, row->cpu);
 		close_turn(b, row->cpu, row->time_ns, row);
 		err = open_turn(b, row, before);
 	}
