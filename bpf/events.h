@@ -311,10 +311,10 @@ struct event_waker {
 #define WAKER_SPAN_MOST 32
 
 /*
- * Single switches and wakeups (switches.bpf.c): a ring of rows for each CPU, in which the newest
- * overwrite the oldest. Rows of a CPU lie one after the other in the array map `switch_rows`; row n
- * of it, from 1 on, at place n modulo the rows that one has, a power of two. Read by the user side
- * through memory while they are written.
+ * Single switches and wakeups (switches.bpf.c): a ring of rows for each CPU that was on line, in
+ * which the newest overwrite the oldest. Rows of a CPU lie one after the other in the array map
+ * `switch_rows`, from its head's place on; row n of it, from 1 on, n modulo its rows behind that.
+ * Read by the user side through memory while they are written.
  */
 enum switch_kind {
 	SWITCH_TURN = 1,   /* a thread comes to run there, another one leaves */
@@ -341,11 +341,13 @@ struct switch_row {
 
 /* Of one CPU, a value of the array map `switch_heads`: a line of the cache. */
 struct switch_head {
-	__u64 written;		  /* rows so far */
-	__u64 irq_since_ns;	  /* in a handler since then, 0 = in none */
-	__u64 soft_since_ns;	  /* the same of softirqs, less the interrupts in between */
+	__u64 written;	     /* rows so far */
+	__u32 place, rows;   /* of its ring, a power of two; 0 = none. Written by the user side */
+	__u64 irq_since_ns;  /* in a handler since then, 0 = in none */
+	__u64 soft_since_ns; /* the same of softirqs, less the interrupts in between */
 	__u64 irq_ns, softirq_ns; /* since the last switch */
-	__u64 pad[3];
+	__u64 lost;		  /* rows, for want of a ring */
+	__u64 pad;
 };
 
 #define COUNTS_KERNEL_THREAD 0x1

@@ -7,7 +7,7 @@
  */
 #include "account.bpf.h"
 
-/* CPU -> its rows. Size: rows_of_cpu for each possible CPU, set before load. */
+/* The rows of all CPUs. Size: set before load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -16,7 +16,7 @@ struct {
 	__type(value, struct switch_row);
 } switch_rows SEC(".maps");
 
-/* CPU -> how far it has written. Size: possible CPUs, set before load. */
+/* CPU -> its ring, and how far it is written. Size: possible CPUs, set before load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -25,28 +25,25 @@ struct {
 	__type(value, struct switch_head);
 } switch_heads SEC(".maps");
 
-/* A power of two. */
-const volatile __u32 rows_of_cpu = 1;
-/* 1: they are being read, and nothing is written. */
-__u32 switches_held = 0;
-
 static __always_inline struct switch_head *own_head(__u32 cpu)
 {
-	if (READ_ONCE(switches_held))
-		return NULL;
 	return bpf_map_lookup_elem(&switch_heads, &cpu);
 }
 
 /* The next row, which no reader believes until end_row(). */
-static __always_inline struct switch_row *begin_row(const struct switch_head *head, __u32 cpu)
+static __always_inline struct switch_row *begin_row(struct switch_head *head)
 {
-	__u32 place = cpu * rows_of_cpu + ((head->written + 1) & (rows_of_cpu - 1));
-	struct switch_row *row = bpf_map_lookup_elem(&switch_rows, &place);
+	__u32 place = head->place + ((head->written + 1) & (head->rows - 1));
+	struct switch_row *row = NULL;
 
-	if (row) {
-		WRITE_ONCE(row->number, 0);
-		barrier();
+	if (head->rows)
+		row = bpf_map_lookup_elem(&switch_rows, &place);
+	if (!row) {
+		head->lost++;
+		return NULL;
 	}
+	WRITE_ONCE(row->number, 0);
+	barrier();
 	return row;
 }
 
@@ -77,11 +74,15 @@ int BPF_PROG(note_switch, bool preempt, struct task_struct *prev, struct task_st
 	__u32 cpu = bpf_get_smp_processor_id(), state = prev->__state;
 	bool runnable = preempt || state == TASK_RUNNING;
 	struct switch_head *head = own_head(cpu);
-	struct switch_row *row = head ? begin_row(head, cpu) : NULL;
+	struct switch_row *row = head ? begin_row(head) : NULL;
 
 	if (!row)
 		return 0;
 	row->time_ns = bpf_ktime_get_ns();
+	/* Where softirqs can be preempted (PREEMPT_RT), the rest of it is of nobody. */
+	if (head->soft_since_ns && row->time_ns > head->soft_since_ns)
+		head->softirq_ns += row->time_ns - head->soft_since_ns;
+	head->soft_since_ns = 0;
 	name_thread(row, next);
 	row->other_tid = prev->pid;
 	row->irq_ns = in_32_bits(head->irq_ns);
@@ -94,6 +95,14 @@ int BPF_PROG(note_switch, bool preempt, struct task_struct *prev, struct task_st
 	return 0;
 }
 
+/* It has not gone to sleep yet, and now does not: no wait begins. Queued it is also while its sleep
+ * is put off (delayed dequeue, 6.12 on). */
+static __always_inline bool is_awake(struct task_struct *task)
+{
+	return task->on_rq &&
+	       !(bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed);
+}
+
 static __always_inline void note_wakeup(struct task_struct *task)
 {
 	struct task_struct *self = bpf_get_current_task_btf();
@@ -101,11 +110,10 @@ static __always_inline void note_wakeup(struct task_struct *task)
 	struct switch_head *head;
 	struct switch_row *row;
 
-	/* It had not gone to sleep yet. */
 	if (self == task)
 		return;
 	head = own_head(cpu);
-	row = head ? begin_row(head, cpu) : NULL;
+	row = head ? begin_row(head) : NULL;
 	if (!row)
 		return;
 	row->time_ns = bpf_ktime_get_ns();
@@ -122,7 +130,8 @@ static __always_inline void note_wakeup(struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(note_waking, struct task_struct *task)
 {
-	note_wakeup(task);
+	if (!is_awake(task))
+		note_wakeup(task);
 	return 0;
 }
 

@@ -162,7 +162,7 @@ case_hang_begins() {
 	load 64 /block
 	sleep 2
 	start clients hold "$port" 200 /block 600
-	want=inelastic culprit='(19[0-9]|2[0-6][0-9]) unanswered.* pool workers wait in (<expression>|Shop\.)'
+	want=inelastic culprit='(19[0-9]|2[0-6][0-9]) unanswered.*pool workers wait in (<expression>|Shop\.)'
 }
 
 case_hang() {

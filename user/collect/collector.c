@@ -164,6 +164,7 @@ struct collector {
 	struct blocked_looks *looks;  /* at threads that do not run; NULL: nobody asked */
 	struct switch_ring *switches; /* NULL: nobody asked, or this kernel cannot */
 	char switches_why[256];
+	uint64_t switches_lost;
 	bool takes_switches; /* into the slice that ends next */
 	uint64_t drained_ns;
 	uint64_t looked_ns; /* at who just started, while samples were named */
@@ -899,11 +900,14 @@ static void open_switches(struct collector *c)
 	const struct switch_ring_options options = {
 		.cpus_possible = c->host.cpus_possible,
 		.window_ns = (uint64_t)(c->options.switches_s * 1e9),
+		.online = c->online,
 		.bytes_max = c->options.switches_bytes,
 	};
 
-	if (c->options.switches_s > 0 && !c->switches &&
-	    switch_ring_new(&options, c->switches_why, sizeof(c->switches_why), &c->switches))
+	if (c->options.switches_s <= 0 || c->switches)
+		return;
+	host_online_cpus(c->online);
+	if (switch_ring_new(&options, c->switches_why, sizeof(c->switches_why), &c->switches))
 		c->switches = NULL;
 }
 
@@ -919,25 +923,31 @@ static void take_switches(struct collector *c, uint64_t end_ns)
 	struct switch_running *running = calloc(cpus, sizeof(*running));
 	struct switch_window window = {(uint64_t)(c->options.switches_s * 1e9), end_ns, cpus,
 				       running, c->online};
-	uint64_t from_ns = end_ns;
+	struct switch_taken taken = {.from_ns = end_ns};
+	uint64_t lost;
 	int err = running ? 0 : -ENOMEM;
 
 	c->takes_switches = false;
 	for (uint32_t cpu = 0; !err && cpu < cpus; cpu++) {
 		const struct clock_reading *r = &c->clocks[cpu];
 
-		if (r->is_read)
+		/* In the quiet gear nobody looks at who runs. */
+		if (r->is_read && !c->options.gear.quiet)
 			running[cpu] = (struct switch_running){r->clock.running_tid,
 							       r->clock.last_switch_ns};
 	}
 	if (!err)
-		err = switch_take(c->switches, &window, c->model, &from_ns);
-	if (err)
+		err = switch_take(c->switches, &window, c->model, &taken);
+	if (err == -EAGAIN)
+		log_warn("switches: there are too many a second to be kept");
+	else if (err)
 		log_warn("switches: out of memory: none are kept");
-	else if (rise_of(end_ns, from_ns) < window.length_ns * 9 / 10 &&
-		 rise_of(from_ns, c->start_ns) > window.length_ns / 10)
+	else if (taken.is_full)
 		log_info("switches: of the last %.3f s; for %g s there were too many",
-			 (double)rise_of(end_ns, from_ns) / 1e9, c->options.switches_s);
+			 (double)rise_of(end_ns, taken.from_ns) / 1e9, c->options.switches_s);
+	lost = switch_ring_lost(c->switches);
+	model_loss_add(c->model, LOSS_SWITCHES, lost - c->switches_lost);
+	c->switches_lost = lost;
 	free(running);
 }
 

@@ -10,6 +10,10 @@
 
 /* Threads that were met lately, by tid: most rows are of few. */
 #define MET_MAX 4096u
+/* Of a full ring's window so much is left out at its beginning, one part in so many: it may be
+ * overwritten while the rest is read. And as often it is tried. */
+#define MARGIN 16
+#define TRIES  3
 
 struct met {
 	uint64_t start_ns;
@@ -34,6 +38,7 @@ struct taking {
 	struct run *runs;	       /* by CPU */
 	uint64_t from_ns, until_ns;
 	uint64_t lost;
+	bool is_full; /* the window is shorter for it */
 };
 
 static struct met *place_of(const struct taking *t, uint32_t tid)
@@ -112,7 +117,7 @@ static int add(struct taking *t, struct model_switch *row)
 static int add_beginning(struct taking *t, uint32_t cpu, const struct switch_reading *reading,
 			 const struct switch_running *running)
 {
-	const struct switch_row *before = NULL, *behind = NULL;
+	struct switch_row at, before = {0}, behind = {0};
 	struct model_switch row = {.time_ns = t->from_ns,
 				   .cpu = cpu,
 				   .thread = MODEL_NONE,
@@ -120,26 +125,27 @@ static int add_beginning(struct taking *t, uint32_t cpu, const struct switch_rea
 				   .kind = SWITCH_TURN,
 				   .state = '-',
 				   .flags = SWITCH_BEGINS};
+	bool has_before = false, has_behind = false;
 	uint32_t tid = 0;
 
-	for (uint64_t n = reading->first; n <= reading->last && !behind; n++) {
-		const struct switch_row *at = switch_ring_row(t->ring, cpu, n);
-
-		if (!at || at->kind != SWITCH_TURN)
+	for (uint64_t n = reading->first; n <= reading->last && !has_behind; n++) {
+		if (!switch_ring_row(t->ring, cpu, n, &at) || at.kind != SWITCH_TURN)
 			continue;
-		*(at->time_ns <= t->from_ns ? &before : &behind) = at;
+		if (at.time_ns <= t->from_ns)
+			before = at, has_before = true;
+		else
+			behind = at, has_behind = true;
 	}
-	if (before)
-		tid = before->tid;
-	else if (behind)
-		tid = behind->other_tid;
+	if (has_before)
+		tid = before.tid;
+	else if (has_behind)
+		tid = behind.other_tid;
 	else if (running->since_ns)
 		tid = running->tid;
 	else
 		row.flags |= SWITCH_UNKNOWN;
-	if (tid && before)
-		row.thread =
-			thread_of(t, tid, before->tgid, before->thread_start_ns, before->time_ns);
+	if (tid && has_before)
+		row.thread = thread_of(t, tid, before.tgid, before.thread_start_ns, before.time_ns);
 	else if (tid)
 		row.thread = thread_by_tid(t, tid);
 	if (tid && row.thread == MODEL_NONE)
@@ -197,50 +203,75 @@ static int add_row(struct taking *t, uint32_t cpu, const struct switch_row *at)
 	return add(t, &row);
 }
 
+/* -EAGAIN: rows were overwritten before they were read. */
 static int take_cpu(struct taking *t, uint32_t cpu, const struct switch_running *running)
 {
 	struct switch_reading reading;
+	struct switch_row at;
 	int err;
 
 	switch_ring_look(t->ring, cpu, &reading);
+	if (reading.since_ns > t->from_ns)
+		return -EAGAIN;
 	t->runs[cpu].at = t->m->switches_cnt;
 	t->running_tid = 0;
 	err = add_beginning(t, cpu, &reading, running);
 	for (uint64_t n = reading.first; !err && n <= reading.last; n++) {
-		const struct switch_row *at = switch_ring_row(t->ring, cpu, n);
-
-		if (at)
-			err = add_row(t, cpu, at);
+		if (switch_ring_row(t->ring, cpu, n, &at))
+			err = add_row(t, cpu, &at);
 		else
-			t->lost++;
+			err = -EAGAIN;
 	}
 	t->runs[cpu].end = t->m->switches_cnt;
 	return err;
 }
 
-/* Rows of one CPU are in their order: those of all, by time. */
+static size_t merge_two(const struct model_switch *from, struct run a, struct run b,
+			struct model_switch *to)
+{
+	size_t cnt = 0;
+
+	while (a.at < a.end || b.at < b.end) {
+		bool takes_a =
+			b.at == b.end || (a.at < a.end && from[a.at].time_ns <= from[b.at].time_ns);
+
+		to[cnt++] = from[takes_a ? a.at++ : b.at++];
+	}
+	return cnt;
+}
+
+/* Rows of one CPU are in their order: those of all, by time. Runs lie one behind the other. */
 static int merge(struct taking *t, size_t first, uint32_t cpus)
 {
-	struct model_switch *rows = t->m->switches, *merged;
-	size_t cnt = t->m->switches_cnt - first;
+	size_t cnt = t->m->switches_cnt - first, runs = 0;
+	struct model_switch *from = t->m->switches + first, *to, *other;
 
-	merged = malloc(cnt * sizeof(*merged) ?: 1);
-	if (!merged)
+	other = to = malloc(cnt * sizeof(*to) + 1);
+	if (!to)
 		return -ENOMEM;
-	for (size_t i = 0; i < cnt; i++) {
-		struct run *next = NULL;
+	for (uint32_t cpu = 0; cpu < cpus; cpu++)
+		if (t->runs[cpu].end > t->runs[cpu].at)
+			t->runs[runs++] =
+				(struct run){t->runs[cpu].at - first, t->runs[cpu].end - first};
+	while (runs > 1) {
+		struct model_switch *done = from;
+		size_t merged = 0, at = 0;
 
-		for (uint32_t cpu = 0; cpu < cpus; cpu++) {
-			struct run *run = &t->runs[cpu];
+		for (size_t i = 0; i < runs; i += 2) {
+			const struct run none = {t->runs[i].end, t->runs[i].end};
+			size_t end = at + merge_two(from, t->runs[i],
+						    i + 1 < runs ? t->runs[i + 1] : none, to + at);
 
-			if (run->at < run->end &&
-			    (!next || rows[run->at].time_ns < rows[next->at].time_ns))
-				next = run;
+			t->runs[merged++] = (struct run){at, end};
+			at = end;
 		}
-		merged[i] = rows[next->at++];
+		from = to;
+		to = done;
+		runs = merged;
 	}
-	memcpy(rows + first, merged, cnt * sizeof(*merged));
-	free(merged);
+	if (from == other)
+		memcpy(t->m->switches + first, from, cnt * sizeof(*from));
+	free(other);
 	return 0;
 }
 
@@ -248,14 +279,17 @@ static int merge(struct taking *t, size_t first, uint32_t cpus)
 static void begin(struct taking *t, const struct switch_window *window)
 {
 	t->until_ns = window->until_ns;
+	t->from_ns = 0;
 	if (window->until_ns > window->length_ns)
 		t->from_ns = window->until_ns - window->length_ns;
+	t->is_full = false;
 	for (uint32_t cpu = 0; cpu < window->cpus; cpu++) {
 		struct switch_reading reading;
 
 		if (!window->online[cpu])
 			continue;
 		switch_ring_look(t->ring, cpu, &reading);
+		t->is_full |= reading.is_full && reading.since_ns > t->from_ns;
 		if (reading.since_ns > t->from_ns)
 			t->from_ns = reading.since_ns;
 	}
@@ -266,9 +300,14 @@ static int take(struct taking *t, const struct switch_window *window)
 	size_t first = t->m->switches_cnt;
 	int err = 0;
 
+	t->lost = 0;
 	begin(t, window);
+	/* What is written meanwhile overwrites the oldest. */
+	if (t->is_full)
+		t->from_ns += (t->until_ns - t->from_ns) / MARGIN;
 	if (t->from_ns >= t->until_ns)
 		return 0;
+	memset(t->runs, 0, window->cpus * sizeof(*t->runs));
 	for (uint32_t cpu = 0; !err && cpu < window->cpus; cpu++)
 		if (window->online[cpu])
 			err = take_cpu(t, cpu, &window->running[cpu]);
@@ -280,7 +319,7 @@ static int take(struct taking *t, const struct switch_window *window)
 }
 
 int switch_take(struct switch_ring *ring, const struct switch_window *window, struct model *m,
-		uint64_t *ret_from_ns)
+		struct switch_taken *ret_taken)
 {
 	struct taking t = {.ring = ring,
 			   .m = m,
@@ -288,12 +327,14 @@ int switch_take(struct switch_ring *ring, const struct switch_window *window, st
 			   .runs = calloc(window->cpus, sizeof(struct run))};
 	int err = t.met && t.runs ? index_threads(&t) : -ENOMEM;
 
-	switch_ring_hold(ring);
-	if (!err)
+	for (int i = 0; !err && i < TRIES; i++) {
 		err = take(&t, window);
-	switch_ring_go_on(ring);
+		if (err != -EAGAIN)
+			break;
+		err = i + 1 < TRIES ? 0 : -EAGAIN;
+	}
 	model_loss_add(m, LOSS_SWITCHES, t.lost);
-	*ret_from_ns = t.from_ns;
+	*ret_taken = (struct switch_taken){t.from_ns, t.is_full};
 	free(t.met);
 	free(t.runs);
 	free(t.buckets);

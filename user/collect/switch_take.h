@@ -22,12 +22,17 @@ struct switch_window {
 	const bool *online;		      /* by CPU: others are left out */
 };
 
+struct switch_taken {
+	uint64_t from_ns; /* when the window begins; there are no rows where that is its end */
+	bool is_full;	  /* for more there was no room */
+};
+
 /*
- * Adds the rows of the window, in their order; the ring begins anew. It begins where the rows of
- * all CPUs are whole. Who is not in the model is SWITCH_UNKNOWN, and counted under LOSS_SWITCHES
- * with rows that were just being written. *ret_from_ns: when it begins; there are no rows where
- * that is not before its end. 0 or -ENOMEM: then there are none.
+ * Adds the rows of the window, in their order. It begins where the rows of all CPUs are whole. Who
+ * is not in the model is SWITCH_UNKNOWN, and counted under LOSS_SWITCHES, as are switches that fired
+ * no program. 0; -ENOMEM; -EAGAIN: they are overwritten faster than they are read. Then there are
+ * none.
  */
 int switch_take(struct switch_ring *ring, const struct switch_window *window, struct model *m,
-		uint64_t *ret_from_ns);
+		struct switch_taken *ret_taken);
 #endif

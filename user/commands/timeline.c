@@ -2,10 +2,12 @@
 /* hotrun timeline: single switches of a capture. */
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "commands/capture.h"
 #include "commands/command.h"
 #include "commands/options.h"
@@ -24,15 +26,23 @@ struct arguments {
 
 #define IN(field) OPTION_IN(struct arguments, field)
 
+/* Into a double. */
+static int take_time(void *at, const struct command_option *option, const char *value)
+{
+	if (!text_parse_double(value, 0, OPTION_MAX_SECS, at))
+		return EXIT_OK;
+	return option_refuse(option, value, "not a number of seconds, 0 or more");
+}
+
 static const struct command_option rows[] = {
 	OPTION('p', "process", "NAME|PID", "of this process alone", option_text, IN(process)),
 	OPTION('t', "tid", "TID", "of this thread alone", option_number, .min = 1,
 	       .max = OPTION_MAX_PID, IN(tid)),
 	OPTION(0, "cpu", "N", "of this CPU alone", option_number, .min = 0, .max = OPTION_MAX_CNT,
 	       IN(cpu)),
-	OPTION(0, "from", "SECONDS", "from there on, in seconds of the recording", option_seconds,
-	       .max = OPTION_MAX_SECS, IN(from_s)),
-	OPTION(0, "to", "SECONDS", "up to there", option_seconds, .max = OPTION_MAX_SECS, IN(to_s)),
+	OPTION(0, "from", "SECONDS", "from there on, in seconds of the recording", take_time,
+	       IN(from_s)),
+	OPTION(0, "to", "SECONDS", "up to there", take_time, IN(to_s)),
 	OPTION(0, "turns", NULL,
 	       "every turn of a thread on a CPU, in their order, instead of the tables",
 	       option_true, IN(timeline.turns)),
@@ -48,6 +58,20 @@ static const struct option_group groups[] = {{OPTION_ROWS(rows)}};
 static uint64_t time_at(const struct model *m, double s)
 {
 	return m->host.start_ns + (uint64_t)(s * 1e9);
+}
+
+/* Whether there is such a thread, and such a CPU. */
+static bool are_there(const struct model *m, const struct turns *t, const struct arguments *a)
+{
+	bool tid = !a->tid, cpu = a->cpu == CPU_NONE || a->cpu < t->cpus_cnt;
+
+	for (size_t i = 0; !tid && i < m->threads_cnt; i++)
+		tid = m->threads[i].tid == a->tid;
+	if (!tid)
+		log_error("--tid %" PRIu64 ": no such thread in this capture", a->tid);
+	else if (!cpu)
+		log_error("--cpu %" PRIu64 ": there is nothing of that CPU", a->cpu);
+	return tid && cpu;
 }
 
 static int show(const struct model *m, const struct arguments *a)
@@ -68,6 +92,10 @@ static int show(const struct model *m, const struct arguments *a)
 				  "`hotrun timeline` says of which there are"
 				: "this capture has no single switches; `hotrun record --switches "
 				  "5s` keeps those of the last 5 seconds");
+		turns_free(t);
+		return EXIT_FAILED;
+	}
+	if (!are_there(m, t, a)) {
 		turns_free(t);
 		return EXIT_FAILED;
 	}

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "export/perfetto_private.h"
+#include "model/switches.h"
 
 /* Of one bundle. */
 #define EVENTS_MOST 256
@@ -23,7 +24,8 @@ struct bundle {
 	Perfetto__FtraceEvent *events[EVENTS_MOST];
 	size_t cnt;
 	uint32_t cpu;
-	/* Who runs there: its row, and what the events say of it. */
+	uint64_t end_ns; /* of the window, 0 = there is none */
+	/* Who runs there, as the events say. */
 	int32_t tid;
 	char comm[COMM_BYTES];
 };
@@ -85,8 +87,7 @@ static void add_turn(struct perfetto *w, struct bundle *b, const struct model_sw
 	char comm[COMM_BYTES];
 	int32_t tid = name_of(w, row->thread, row->flags & SWITCH_UNKNOWN, comm);
 
-	/* Of the window's beginning there was no switch. */
-	if (!(row->flags & SWITCH_BEGINS)) {
+	if (tid != b->tid || !(row->flags & SWITCH_BEGINS)) {
 		struct event *e = next_event(b, row);
 		Perfetto__SchedSwitchFtraceEvent *turn = &e->turn;
 
@@ -105,6 +106,21 @@ static void add_turn(struct perfetto *w, struct bundle *b, const struct model_sw
 	}
 	b->tid = tid;
 	memcpy(b->comm, comm, sizeof(b->comm));
+}
+
+/* What the window does not tell is of nobody that is known: one begins and ends with him. */
+static void end_window(struct perfetto *w, struct bundle *b)
+{
+	const struct model_switch end = {.time_ns = b->end_ns,
+					 .thread = MODEL_NONE,
+					 .kind = SWITCH_TURN,
+					 .state = 'R',
+					 .flags = SWITCH_UNKNOWN | SWITCH_PREEMPTED};
+
+	if (b->end_ns)
+		add_turn(w, b, &end);
+	b->end_ns = 0;
+	flush_bundle(w, b);
 }
 
 static void add_waking(struct perfetto *w, struct bundle *b, const struct model_switch *row)
@@ -150,6 +166,17 @@ static uint32_t *by_cpu(const struct model *m)
 	return rows;
 }
 
+/* When the window of each row ends, owned; or NULL. */
+static uint64_t *ends_of(const struct model *m)
+{
+	uint64_t *ends = calloc(m->switches_cnt + 1, sizeof(*ends));
+
+	for (size_t i = 0; ends && i < m->switches_cnt; i++)
+		ends[i] =
+			i && !model_switches_begins(m, i) ? ends[i - 1] : model_switches_end(m, i);
+	return ends;
+}
+
 static void begin_cpu(struct bundle *b, uint32_t cpu)
 {
 	b->cpu = cpu;
@@ -163,21 +190,25 @@ void perfetto_put_switches(struct perfetto *w)
 	const struct model *m = w->m;
 	struct bundle *b = calloc(1, sizeof(*b));
 	uint32_t *rows = by_cpu(m);
+	uint64_t *ends = ends_of(m);
 
-	w->failed |= !b || !rows;
+	w->failed |= !b || !rows || !ends;
 	for (size_t i = 0; !w->failed && i < m->switches_cnt; i++) {
 		const struct model_switch *row = &m->switches[rows[i]];
 
-		if (!i || row->cpu != b->cpu) {
-			flush_bundle(w, b);
-			begin_cpu(b, row->cpu);
+		if (!i || row->cpu != b->cpu || row->flags & SWITCH_BEGINS) {
+			end_window(w, b);
+			if (!i || row->cpu != b->cpu)
+				begin_cpu(b, row->cpu);
+			b->end_ns = ends[rows[i]];
 		}
 		(row->kind == SWITCH_TURN ? add_turn : add_waking)(w, b, row);
 		if (b->cnt == EVENTS_MOST)
 			flush_bundle(w, b);
 	}
 	if (!w->failed)
-		flush_bundle(w, b);
+		end_window(w, b);
+	free(ends);
 	free(rows);
 	free(b);
 }

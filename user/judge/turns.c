@@ -7,9 +7,12 @@
 
 #include "base/grow.h"
 #include "bpf/events.h"
+#include "model/switches.h"
 
 /* Turns that a wait is looked back over. */
 #define BEHIND_TURNS 4096u
+/* Who is woken on its way to sleep leaves its CPU so soon; later, it had not slept, and ran on. */
+#define LEAVES_NS 100000ull
 
 /* What a thread does while rows are walked. */
 struct thread_state {
@@ -28,7 +31,6 @@ struct turns_build {
 	size_t first_turn;	     /* of this window */
 	uint32_t cpus_cnt;
 	uint64_t from_ns, to_ns;
-	uint64_t last_ns; /* of the window so far */
 	uint64_t began_ns;
 };
 
@@ -62,8 +64,10 @@ static void leave(struct thread_state *state, bool preempted, uint64_t now)
 					       .ready_ns = now,
 					       .waker = MODEL_NONE,
 					       .waker_turn = TURN_NONE};
-	else if (state->ready_ns)
+	else if (state->ready_ns && now - state->ready_ns <= LEAVES_NS)
 		state->ready_ns = now;
+	else
+		state->ready_ns = 0;
 }
 
 static void close_turn(struct turns_build *b, uint32_t cpu, uint64_t now,
@@ -126,8 +130,8 @@ static void wake(struct turns_build *b, const struct model_switch *row)
 	if (row->thread == MODEL_NONE)
 		return;
 	state = state_of(b, row->thread);
-	/* It waits already, or has not gone to sleep yet. */
-	if (state->ready_ns)
+	/* It waits already. Of who was woken before, another wakeup says that it slept again. */
+	if (state->ready_ns && !state->woken)
 		return;
 	*state = (struct thread_state){
 		.window = b->window,
@@ -139,29 +143,23 @@ static void wake(struct turns_build *b, const struct model_switch *row)
 	};
 }
 
-static void end_window(struct turns_build *b)
+/* Of the rows up to the last one, and there where nothing of another window is. */
+static void end_window(struct turns_build *b, size_t last)
 {
-	const struct model *m = b->m;
-	uint64_t end_ns = m->slices[model_slice_at(m, b->last_ns)].end_ns;
-	uint64_t from_ns = cut(b, b->began_ns), to_ns;
+	uint64_t end_ns = model_switches_end(b->m, last), to_ns = cut(b, end_ns);
+	uint64_t from_ns = cut(b, b->began_ns);
 
-	if (!b->last_ns)
-		return;
-	if (end_ns < b->last_ns)
-		end_ns = b->last_ns;
 	for (size_t i = b->first_turn; i < b->t->turns_cnt; i++)
 		if (!b->t->turns[i].end_ns)
 			b->t->turns[i].end_ns = end_ns;
 	b->first_turn = b->t->turns_cnt;
 	b->window++;
-	to_ns = cut(b, end_ns);
-	if (to_ns > from_ns) {
-		if (!b->t->windows++)
-			b->t->from_ns = from_ns;
-		b->t->to_ns = to_ns;
-		b->t->length_ns += to_ns - from_ns;
-	}
-	b->last_ns = 0;
+	if (to_ns <= from_ns)
+		return;
+	if (!b->t->windows++)
+		b->t->from_ns = from_ns;
+	b->t->to_ns = to_ns;
+	b->t->length_ns += to_ns - from_ns;
 }
 
 static int walk(struct turns_build *b)
@@ -173,11 +171,10 @@ static int walk(struct turns_build *b)
 		const struct model_switch *row = &m->switches[i];
 		uint32_t before;
 
-		if (row->flags & SWITCH_BEGINS && row->time_ns != b->began_ns)
-			end_window(b);
-		if (!b->last_ns)
+		if (i && model_switches_begins(m, i))
+			end_window(b, i - 1);
+		if (!i || model_switches_begins(m, i))
 			b->began_ns = row->time_ns;
-		b->last_ns = row->time_ns;
 		if (row->kind != SWITCH_TURN) {
 			wake(b, row);
 			continue;
@@ -186,8 +183,8 @@ static int walk(struct turns_build *b)
 		close_turn(b, row->cpu, row->time_ns, row);
 		err = open_turn(b, row, before);
 	}
-	if (!err)
-		end_window(b);
+	if (!err && m->switches_cnt)
+		end_window(b, m->switches_cnt - 1);
 	return err;
 }
 
@@ -327,17 +324,17 @@ void turns_free(struct turns *t)
 }
 
 static size_t add_behind(struct turn_behind *rows, size_t cnt, size_t max, uint32_t thread,
-			 uint64_t ns)
+			 bool idle, uint64_t ns)
 {
 	for (size_t i = 0; i < cnt; i++) {
-		if (rows[i].thread == thread) {
+		if (rows[i].thread == thread && rows[i].idle == idle) {
 			rows[i].ns += ns;
 			return cnt;
 		}
 	}
 	if (cnt == max)
 		return cnt;
-	rows[cnt] = (struct turn_behind){thread, ns};
+	rows[cnt] = (struct turn_behind){thread, idle, ns};
 	return cnt + 1;
 }
 
@@ -362,13 +359,14 @@ size_t turns_behind(const struct turns *t, uint32_t turn, struct turn_behind *re
 		uint64_t begin_ns = at->begin_ns > from_ns ? at->begin_ns : from_ns;
 
 		if (to_ns > begin_ns)
-			cnt = add_behind(rows, cnt, sizeof(rows) / sizeof(rows[0]),
-					 at->unknown ? MODEL_NONE : at->thread, to_ns - begin_ns);
+			cnt = add_behind(rows, cnt, sizeof(rows) / sizeof(rows[0]), at->thread,
+					 at->thread == MODEL_NONE && !at->unknown,
+					 to_ns - begin_ns);
 		to_ns = begin_ns;
 		i = at->before;
 	}
 	if (to_ns > from_ns)
-		cnt = add_behind(rows, cnt, sizeof(rows) / sizeof(rows[0]), MODEL_NONE,
+		cnt = add_behind(rows, cnt, sizeof(rows) / sizeof(rows[0]), MODEL_NONE, false,
 				 to_ns - from_ns);
 	qsort(rows, cnt, sizeof(rows[0]), compare_behind);
 	if (cnt > max)

@@ -67,7 +67,8 @@ uint64_t turn_waited(const struct turn *turn);
 /* Of the wait before a turn: who ran on that CPU meanwhile, for how long, most first, those beyond
  * max left out. Who waited was moved there from another CPU perhaps. Returns how many. */
 struct turn_behind {
-	uint32_t thread; /* MODEL_NONE: idle, not known, or before the window */
+	uint32_t thread; /* MODEL_NONE: the CPU was idle; else not known, or before the window */
+	bool idle;
 	uint64_t ns;
 };
 size_t turns_behind(const struct turns *t, uint32_t turn, struct turn_behind *ret_rows, size_t max);

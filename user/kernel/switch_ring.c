@@ -15,15 +15,17 @@
 #include "kernel/bpf_start.h"
 #include "kernel/own_mappings.h"
 
-#define ROWS_LEAST 1024u
+#define ROWS_LEAST	1024u
+#define CPU_BYTES_LEAST (1u << 20)
+/* So many rows of a full ring, one in a few, are left out. */
+#define MARGIN 16u
 
 struct switch_ring {
 	struct hotrun_bpf *bpf;
-	uint32_t rows_of_cpu, cpus;
+	uint32_t cpus;
 	const struct switch_row *rows;	 /* of all CPUs, shared with the kernel */
 	const struct switch_head *heads; /* the same */
 	size_t rows_bytes, heads_bytes;
-	uint64_t *before; /* by CPU: rows that were written before since_ns */
 	uint64_t since_ns;
 };
 
@@ -74,16 +76,39 @@ static void choose(struct switch_ring *r)
 			     map == r->bpf->maps.switch_heads);
 }
 
-static uint32_t rows_for(const struct switch_ring_options *options)
+/* Of one CPU, a power of two. */
+static uint32_t rows_for(const struct switch_ring_options *options, uint32_t online)
 {
 	uint64_t wanted = options->window_ns / 1000000 * SWITCH_RING_RATE / 1000;
-	uint64_t most = (options->bytes_max ?: SWITCH_RING_BYTES) / sizeof(struct switch_row) /
-			options->cpus_possible;
+	uint64_t bytes = (options->bytes_max ?: SWITCH_RING_BYTES) / online, most;
 	uint32_t rows = ROWS_LEAST;
 
+	if (!options->bytes_max && bytes < CPU_BYTES_LEAST)
+		bytes = CPU_BYTES_LEAST;
+	most = bytes / sizeof(struct switch_row);
 	while (rows < wanted && rows * 2ull <= most)
 		rows *= 2;
 	return rows;
+}
+
+/* Each CPU on line gets its part of the rows. */
+static int give_rings(struct switch_ring *r, const struct switch_ring_options *options,
+		      uint32_t rows)
+{
+	struct switch_head head = {.rows = rows};
+
+	for (uint32_t cpu = 0; cpu < r->cpus; cpu++) {
+		int err;
+
+		if (!options->online[cpu])
+			continue;
+		err = bpf_map__update_elem(r->bpf->maps.switch_heads, &cpu, sizeof(cpu), &head,
+					   sizeof(head), BPF_ANY);
+		if (err)
+			return err;
+		head.place += rows;
+	}
+	return 0;
 }
 
 static const void *map_shared(const struct bpf_map *map, size_t *ret_bytes)
@@ -100,16 +125,24 @@ static const void *map_shared(const struct bpf_map *map, size_t *ret_bytes)
 	return at;
 }
 
-static int load(struct switch_ring *r)
+static int load(struct switch_ring *r, const struct switch_ring_options *options)
 {
+	uint32_t online = 0, rows;
+	int err;
+
+	for (uint32_t cpu = 0; cpu < r->cpus; cpu++)
+		online += options->online[cpu];
+	if (!online)
+		return -ENODEV;
+	rows = rows_for(options, online);
 	r->bpf = hotrun_bpf__open();
 	if (!r->bpf)
 		return -errno;
 	choose(r);
-	r->bpf->rodata->rows_of_cpu = r->rows_of_cpu;
-	bpf_map__set_max_entries(r->bpf->maps.switch_rows, r->rows_of_cpu * r->cpus);
+	bpf_map__set_max_entries(r->bpf->maps.switch_rows, rows * online);
 	bpf_map__set_max_entries(r->bpf->maps.switch_heads, r->cpus);
-	return hotrun_bpf__load(r->bpf);
+	err = hotrun_bpf__load(r->bpf);
+	return err ?: give_rings(r, options, rows);
 }
 
 static int begin(struct switch_ring *r)
@@ -134,9 +167,7 @@ int switch_ring_new(const struct switch_ring_options *options, char *why, size_t
 	if (!r)
 		return explain(-ENOMEM, "switches", why, why_bytes);
 	r->cpus = options->cpus_possible;
-	r->rows_of_cpu = rows_for(options);
-	r->before = calloc(r->cpus, sizeof(*r->before));
-	err = r->before ? load(r) : -ENOMEM;
+	err = load(r, options);
 	if (err) {
 		err = explain_load(err, why, why_bytes);
 	} else {
@@ -161,49 +192,46 @@ void switch_ring_free(struct switch_ring *r)
 	if (r->heads)
 		munmap((void *)r->heads, r->heads_bytes);
 	hotrun_bpf__destroy(r->bpf);
-	free(r->before);
 	free(r);
 }
 
-void switch_ring_hold(struct switch_ring *r)
+bool switch_ring_row(const struct switch_ring *r, uint32_t cpu, uint64_t n,
+		     struct switch_row *ret_row)
 {
-	__atomic_store_n(&r->bpf->bss->switches_held, 1, __ATOMIC_SEQ_CST);
-}
+	const struct switch_head *head = &r->heads[cpu];
+	const struct switch_row *row = &r->rows[head->place + (n & (head->rows - 1))];
+	uint32_t before = __atomic_load_n(&row->number, __ATOMIC_ACQUIRE);
 
-void switch_ring_go_on(struct switch_ring *r)
-{
-	for (uint32_t cpu = 0; cpu < r->cpus; cpu++)
-		r->before[cpu] = __atomic_load_n(&r->heads[cpu].written, __ATOMIC_RELAXED);
-	r->since_ns = clock_now_ns();
-	__atomic_store_n(&r->bpf->bss->switches_held, 0, __ATOMIC_SEQ_CST);
-}
-
-const struct switch_row *switch_ring_row(const struct switch_ring *r, uint32_t cpu, uint64_t n)
-{
-	const struct switch_row *row =
-		&r->rows[(size_t)cpu * r->rows_of_cpu + (n & (r->rows_of_cpu - 1))];
-
-	return __atomic_load_n(&row->number, __ATOMIC_ACQUIRE) == (uint32_t)n ? row : NULL;
+	*ret_row = *(const volatile struct switch_row *)row;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return before == (uint32_t)n &&
+	       __atomic_load_n(&row->number, __ATOMIC_RELAXED) == (uint32_t)n;
 }
 
 void switch_ring_look(const struct switch_ring *r, uint32_t cpu, struct switch_reading *ret_reading)
 {
-	uint64_t written = __atomic_load_n(&r->heads[cpu].written, __ATOMIC_ACQUIRE);
-	const struct switch_row *row;
+	const struct switch_head *head = &r->heads[cpu];
+	uint64_t written = __atomic_load_n(&head->written, __ATOMIC_ACQUIRE);
+	struct switch_row row;
 
-	*ret_reading = (struct switch_reading){r->before[cpu] + 1, written, r->since_ns};
-	if (written - r->before[cpu] < r->rows_of_cpu)
+	*ret_reading = (struct switch_reading){1, written, r->since_ns, false};
+	if (!head->rows || written < head->rows)
 		return;
-	/* Of a full ring the oldest row may have been on its way to be the next one. */
-	ret_reading->first = written - r->rows_of_cpu + 2;
-	row = switch_ring_row(r, cpu, ret_reading->first);
-	if (row)
-		ret_reading->since_ns = row->time_ns;
+	ret_reading->is_full = true;
+	ret_reading->first = written - head->rows + 2 + head->rows / MARGIN;
+	if (switch_ring_row(r, cpu, ret_reading->first, &row))
+		ret_reading->since_ns = row.time_ns;
+	else /* it was read too late */
+		ret_reading->since_ns = clock_now_ns();
 }
 
-uint32_t switch_ring_rows(const struct switch_ring *r)
+uint64_t switch_ring_lost(const struct switch_ring *r)
 {
-	return r->rows_of_cpu;
+	uint64_t lost = 0;
+
+	for (uint32_t cpu = 0; cpu < r->cpus; cpu++)
+		lost += r->heads[cpu].lost;
+	return lost;
 }
 
 size_t switch_ring_bytes(const struct switch_ring *r)

@@ -8,6 +8,7 @@
  * system call. Nothing is pinned. No threads.
  */
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,13 +17,15 @@
 struct switch_ring;
 struct hotrun_bpf;
 
-/* Of all CPUs together. Where the rows of a window need more, it is shorter. */
+/* Of all CPUs on line together; where these are more than 64, a MiB of each. Where the rows of a
+ * window need more, it is shorter. */
 #define SWITCH_RING_BYTES (64u << 20)
 /* Rows a second and CPU that there is room for: some 25,000 switches, each with a wakeup. */
 #define SWITCH_RING_RATE 50000u
 
 struct switch_ring_options {
 	uint32_t cpus_possible;
+	const bool *online; /* by CPU; only until switch_ring_new() returns. Others have no ring */
 	uint64_t window_ns; /* that is to be kept */
 	size_t bytes_max;   /* 0 = SWITCH_RING_BYTES */
 };
@@ -34,23 +37,22 @@ int switch_ring_new(const struct switch_ring_options *options, char *why, size_t
 /* Takes NULL. */
 void switch_ring_free(struct switch_ring *r);
 
-/* Between these nothing is kept, so that what is there can be read; then it begins anew. */
-void switch_ring_hold(struct switch_ring *r);
-void switch_ring_go_on(struct switch_ring *r);
-
-/* Rows of one CPU, while they are held: row(n) for n from first to last, none where first is behind
- * last. Nothing is missing from since_ns on. */
+/* Rows of one CPU at this moment, first to last; none where first is behind last. They go on to be
+ * written, the oldest first: some of those are left out, so that there is time to read the rest. */
 struct switch_reading {
 	uint64_t first, last;
-	uint64_t since_ns;
+	uint64_t since_ns; /* nothing is missing from here on */
+	bool is_full;	   /* older ones are overwritten */
 };
 void switch_ring_look(const struct switch_ring *r, uint32_t cpu,
 		      struct switch_reading *ret_reading);
-/* NULL: it was being written when they were held. */
-const struct switch_row *switch_ring_row(const struct switch_ring *r, uint32_t cpu, uint64_t n);
+/* False: it is overwritten by now. */
+bool switch_ring_row(const struct switch_ring *r, uint32_t cpu, uint64_t n,
+		     struct switch_row *ret_row);
+/* Rows of CPUs that have no ring, so far. */
+uint64_t switch_ring_lost(const struct switch_ring *r);
 
-/* Rows that one CPU has room for, and bytes of all. */
-uint32_t switch_ring_rows(const struct switch_ring *r);
+/* Bytes of all. */
 size_t switch_ring_bytes(const struct switch_ring *r);
 
 /* For who loads the same object without it. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/switches.h"
 #include "model/extract.h"
 
 #include <errno.h>
@@ -293,6 +294,21 @@ static void take_wakers(struct extract *x, const struct stretch *stretch)
 	}
 }
 
+static void take_switch(struct extract *x, struct model_switch row)
+{
+	uint32_t thread = row.thread;
+
+	if (thread != MODEL_NONE)
+		row.thread = extract_thread(x, thread);
+	if (thread != row.thread && row.thread == MODEL_NONE)
+		row.flags |= SWITCH_UNKNOWN;
+	if (row.other != MODEL_NONE)
+		row.other = extract_thread(x, row.other);
+	row.slice = model_slice_at(x->m, row.time_ns);
+	x->switches_ns = row.time_ns;
+	extract_check(x, model_switch_add(x->m, &row));
+}
+
 /*
  * Those that came since the last call, also of slices that were taken before: a window is read at
  * the end of its last one. All of them, whoever is selected: a CPU's turns are whole or say
@@ -300,27 +316,26 @@ static void take_wakers(struct extract *x, const struct stretch *stretch)
  */
 static void take_switches(struct extract *x, const struct stretch *stretch)
 {
-	uint64_t from_ns = x->m->slices_cnt ? x->m->slices[0].start_ns : 0;
-	uint64_t until_ns = x->from->slices[stretch->last].end_ns;
+	const struct model *from = x->from;
+	uint64_t until_ns = from->slices[stretch->last].end_ns, from_ns = x->switches_ns;
+	size_t max = from->switches_cnt < SWITCH_CPUS_MAX ? from->switches_cnt : SWITCH_CPUS_MAX;
+	struct model_switch *turns;
 
-	if (x->switches_ns > from_ns)
-		from_ns = x->switches_ns;
-	for (size_t i = 0; i < x->from->switches_cnt; i++) {
-		struct model_switch row = x->from->switches[i];
-		uint32_t thread = row.thread;
-
-		if (row.time_ns <= from_ns || row.time_ns > until_ns)
-			continue;
-		if (thread != MODEL_NONE)
-			row.thread = extract_thread(x, thread);
-		if (thread != row.thread && row.thread == MODEL_NONE)
-			row.flags |= SWITCH_UNKNOWN;
-		if (row.other != MODEL_NONE)
-			row.other = extract_thread(x, row.other);
-		row.slice = model_slice_at(x->m, row.time_ns);
-		x->switches_ns = row.time_ns;
-		extract_check(x, model_switch_add(x->m, &row));
+	if (!max)
+		return;
+	if (!from_ns && x->m->slices_cnt) {
+		from_ns = x->m->slices[0].start_ns;
+		turns = calloc(max, sizeof(*turns));
+		if (extract_check(x, turns ? 0 : -ENOMEM))
+			return;
+		max = model_switches_begin(from, from_ns, turns, max);
+		for (size_t i = 0; i < max; i++)
+			take_switch(x, turns[i]);
+		free(turns);
 	}
+	for (size_t i = 0; i < from->switches_cnt; i++)
+		if (from->switches[i].time_ns > from_ns && from->switches[i].time_ns <= until_ns)
+			take_switch(x, from->switches[i]);
 }
 
 static void take_cpus(struct extract *x, const struct stretch *stretch)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "model/switches.h"
 #include "model/mapping_index.h"
 #include "model/model.h"
 
@@ -182,8 +183,39 @@ void model_forget_slice(struct model *m)
 	DO(cpus)             \
 	DO(losses)
 
+/* Whose turn each CPU was in as the first slice began that stays; without memory they are not
+ * known. */
+static size_t turns_at(const struct model *m, uint32_t first, struct model_switch **ret_rows)
+{
+	size_t max = m->switches_cnt < SWITCH_CPUS_MAX ? m->switches_cnt : SWITCH_CPUS_MAX;
+
+	*ret_rows = NULL;
+	if (!first || first >= m->slices_cnt || !max)
+		return 0;
+	*ret_rows = calloc(max, sizeof(**ret_rows));
+	return *ret_rows ? model_switches_begin(m, m->slices[first].start_ns, *ret_rows, max) : 0;
+}
+
+/* Before all others. */
+static void put_turns(struct model *m, const struct model_switch *rows, size_t cnt)
+{
+	size_t had = m->switches_cnt;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (model_switch_add(m, &rows[i]))
+			cnt = i;
+	memmove(m->switches + cnt, m->switches, had * sizeof(*rows));
+	for (size_t i = 0; i < cnt; i++) {
+		m->switches[i] = rows[i];
+		m->switches[i].slice = 0;
+	}
+	m->switches_cnt = had + cnt;
+}
+
 void model_keep_slices(struct model *m, uint32_t first, uint32_t last)
 {
+	struct model_switch *turns;
+	size_t turns_cnt = turns_at(m, first, &turns);
 	size_t end = (size_t)last + 1 < m->slices_cnt ? (size_t)last + 1 : m->slices_cnt;
 
 #define KEEP(table)                                                                  \
@@ -200,6 +232,9 @@ void model_keep_slices(struct model *m, uint32_t first, uint32_t last)
 	} while (0);
 	EACH_SLICE_TABLE(KEEP)
 #undef KEEP
+	if (turns_cnt)
+		put_turns(m, turns, turns_cnt);
+	free(turns);
 	m->slices_cnt = end > first ? end - first : 0;
 	if (m->slices_cnt)
 		memmove(m->slices, m->slices + first, m->slices_cnt * sizeof(*m->slices));

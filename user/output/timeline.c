@@ -101,7 +101,8 @@ static void put_head(const struct sheet *s)
 	fprintf(s->out, "\n%s turn%s of threads, %s wakeup%s", number_count(turns).text,
 		turns == 1 ? "" : "s", number_count(t->wakeups).text, t->wakeups == 1 ? "" : "s");
 	if (lost)
-		fprintf(s->out, "; %s switches not kept, or of a thread that is not known",
+		fprintf(s->out,
+			"; %s switches not kept in the capture, or of a thread that is not known",
 			number_count(lost).text);
 	fputs("\n\n", s->out);
 }
@@ -203,7 +204,7 @@ static void put_processes(const struct sheet *s, struct process_sum *sums)
 	if (left)
 		fprintf(s->out, "%9s %zu more processes (-n)\n", "…", left);
 	if (!shown)
-		fputs("  nobody ran\n", s->out);
+		fputs("  nobody of these ran\n", s->out);
 	fputc('\n', s->out);
 }
 
@@ -249,6 +250,8 @@ static void add_behind(const struct sheet *s, struct words *w, uint32_t at)
 
 		if (rows[i].thread != MODEL_NONE)
 			put_thread(name, s->m, rows[i].thread, THREAD_COLUMNS);
+		else if (rows[i].idle)
+			snprintf(name, sizeof(name), "an idle CPU");
 		words_add(w, "%s %s %s", i ? "," : "", name, number_time(rows[i].ns).text);
 		left -= rows[i].ns < left ? rows[i].ns : left;
 	}

@@ -28,8 +28,9 @@
 #define ARTIFACTS_NS 10000000000ull /* at the end, for the artifacts of the last captures */
 /* Rows of the slices in memory: 10,000 busy threads for a minute are 60 MB. */
 #define RING_BYTES (64ull << 20)
-/* Of the ring of single switches, where it is asked for. */
-#define SWITCHES_BYTES (16u << 20)
+/* Of the ring of single switches, where it is asked for: of each CPU, and of all. */
+#define SWITCHES_CPU_BYTES (8u << 20)
+#define SWITCHES_BYTES	   (64u << 20)
 
 /* --- signals --------------------------------------------------------------------------------- */
 
@@ -151,6 +152,13 @@ static void detach(struct watch *w)
 	ring_clear(w->ring);
 }
 
+static size_t switches_bytes(void)
+{
+	size_t bytes = (size_t)sysconf(_SC_NPROCESSORS_ONLN) * SWITCHES_CPU_BYTES;
+
+	return bytes < SWITCHES_BYTES ? bytes : SWITCHES_BYTES;
+}
+
 static int attach(struct watch *w, char *why, size_t why_bytes)
 {
 	struct collector_options options = w->options.collector;
@@ -163,7 +171,7 @@ static int attach(struct watch *w, char *why, size_t why_bytes)
 	options.bytes_max = w->config.memory_bytes;
 	options.file_limits = file_limits(&w->config);
 	options.stacks.is_calm = true;
-	options.switches_bytes = SWITCHES_BYTES;
+	options.switches_bytes = switches_bytes();
 	err = collector_new(&options, why, why_bytes, &w->collector);
 	if (!err) {
 		budget_attach(w);

@@ -207,16 +207,23 @@ Test(perfetto, single_switches_are_those_of_the_capture)
 	}
 	cr_assert(bundle);
 	cr_expect_eq(bundle->cpu, 1);
-	cr_assert_eq(bundle->n_event, 4);
-	cr_expect_eq(bundle->event[0]->sched_waking->pid, 110);
-	cr_expect_eq(bundle->event[0]->pid, 200);
-	turn = bundle->event[1]->sched_switch;
-	cr_expect_eq(bundle->event[1]->timestamp, BUILD_START_NS + 1602000000);
+	/* Before and behind the window nobody is known to run. */
+	cr_assert_eq(bundle->n_event, 6);
+	turn = bundle->event[0]->sched_switch;
+	cr_expect_eq(bundle->event[0]->timestamp, BUILD_START_NS + 1500000000);
+	cr_expect(turn->prev_pid == -1 && turn->next_pid == 200);
+	turn = bundle->event[5]->sched_switch;
+	cr_expect_eq(bundle->event[5]->timestamp, BUILD_START_NS + 2000000000);
+	cr_expect(turn->prev_pid == 0 && turn->next_pid == -1);
+	cr_expect_eq(bundle->event[1]->sched_waking->pid, 110);
+	cr_expect_eq(bundle->event[1]->pid, 200);
+	turn = bundle->event[2]->sched_switch;
+	cr_expect_eq(bundle->event[2]->timestamp, BUILD_START_NS + 1602000000);
 	cr_expect_eq(turn->prev_pid, 200);
 	cr_expect_eq(turn->prev_state, 256, "preempted");
 	cr_expect_eq(turn->next_pid, 110);
 	cr_expect_str_eq(turn->next_comm, ".NET TP Worker");
-	turn = bundle->event[3]->sched_switch;
+	turn = bundle->event[4]->sched_switch;
 	cr_expect_eq(turn->prev_state, 1);
 	cr_expect_eq(turn->next_pid, 0, "idle");
 	perfetto__trace__free_unpacked(trace, NULL);

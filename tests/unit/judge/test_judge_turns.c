@@ -167,13 +167,92 @@ Test(turns, who_is_woken_on_its_way_to_sleep_waits_from_there_on)
 
 	begins(&h, 2000, 0, h.a);
 	begins(&h, 2000, 1, h.b);
-	wakeup(&h, 2100, 1, h.a, h.b, 0);
+	build_switch(h.m, 2101 * MS - 50000,
+		     (struct model_switch){
+			     .cpu = 1, .thread = h.a, .other = h.b, .kind = SWITCH_WAKEUP});
 	turn(&h, 2101, 0, h.c, h.a, 0);
 	turn(&h, 2150, 0, h.a, h.c, 0);
 	t = made(&h, 0, 3000);
 	cr_assert_eq(t->turns_cnt, 4);
 	cr_expect_eq(turn_waited(&t->turns[3]), 49 * MS);
 	cr_expect_eq(t->turns[3].waker, h.b);
+	done(&h, t);
+}
+
+Test(turns, who_was_woken_while_it_ran_and_slept_later_waits_from_its_next_wakeup_on)
+{
+	struct host h = make();
+	struct turns *t;
+
+	begins(&h, 2000, 0, h.a);
+	begins(&h, 2000, 1, h.b);
+	wakeup(&h, 2010, 1, h.a, h.b, 0);
+	turn(&h, 2050, 0, MODEL_NONE, h.a, 0);
+	wakeup(&h, 2450, 1, h.a, h.b, 0);
+	turn(&h, 2451, 0, h.a, MODEL_NONE, 0);
+	/* Woken twice without a switch that was seen, the second one counts. */
+	turn(&h, 2500, 0, MODEL_NONE, h.a, 0);
+	wakeup(&h, 2600, 1, h.a, h.b, SWITCH_IN_IRQ);
+	wakeup(&h, 2700, 1, h.a, h.b, 0);
+	turn(&h, 2702, 0, h.a, MODEL_NONE, 0);
+	t = made(&h, 0, 3000);
+	cr_assert_eq(t->turns_cnt, 6);
+	cr_expect_eq(turn_waited(&t->turns[3]), MS);
+	cr_expect_eq(turn_waited(&t->turns[5]), 2 * MS);
+	cr_expect(!t->turns[5].by_irq);
+	done(&h, t);
+}
+
+Test(turns, an_idle_cpu_is_not_nobody)
+{
+	struct turn_behind behind[4];
+	struct host h = make();
+	struct turns *t;
+
+	begins(&h, 2000, 0, MODEL_NONE);
+	wakeup(&h, 2100, 0, h.a, MODEL_NONE, SWITCH_IN_IRQ);
+	turn(&h, 2103, 0, h.a, MODEL_NONE, 0);
+	t = made(&h, 0, 3000);
+	cr_expect_eq(turns_behind(t, 1, behind, 4), 1);
+	cr_expect(behind[0].idle);
+	cr_expect_eq(behind[0].ns, 3 * MS);
+	done(&h, t);
+}
+
+/* A million windows cost what a million rows do. */
+Test(turns, many_windows, .timeout = 20)
+{
+	struct host h = make();
+	struct turns *t;
+
+	for (uint32_t i = 0; i < 100000; i++)
+		build_thread(h.m, 0, 1000 + i, "t", 0, 'S');
+	for (uint64_t i = 0; i < 200000; i++)
+		build_switch(h.m, 2000 * MS + i,
+			     (struct model_switch){.cpu = 60000,
+						   .thread = h.a,
+						   .other = MODEL_NONE,
+						   .flags = SWITCH_BEGINS});
+	t = made(&h, 0, 3000);
+	cr_expect_eq(t->windows, 200000);
+	done(&h, t);
+}
+
+Test(turns, a_part_of_a_capture_knows_whose_turn_it_is)
+{
+	struct host h = make();
+	struct turns *t;
+
+	begins(&h, 500, 0, h.a);
+	begins(&h, 500, 1, h.b);
+	turn(&h, 800, 0, h.c, h.a, SWITCH_PREEMPTED);
+	turn(&h, 2500, 0, h.a, h.c, 0);
+	model_keep_slices(h.m, 2, 2);
+	t = made(&h, 0, 3000);
+	cr_expect_eq(t->length_ns, 1000 * MS);
+	cr_expect_eq(t->threads[h.b].ran_ns, 1000 * MS);
+	cr_expect_eq(t->threads[h.c].ran_ns, 500 * MS);
+	cr_expect_eq(t->threads[h.a].ran_ns, 500 * MS);
 	done(&h, t);
 }
 
