@@ -3,7 +3,7 @@
 # What deploy/ ships. The image is run by podman as the DaemonSet's pod template says, beside a service in
 # another container: ready, its metrics, a capture out of it that names the service and its pod. Each right
 # is taken away once, and what is missing is said. The systemd unit, and hotrun in its sandbox.
-# beside others, 90 s
+# beside others, 120 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool curl curl

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Perf maps that are gone, a FIFO, a link out, endless, garbage, cut while they are read, another's:
 # that process loses names, with a reason; the others keep theirs, and the recording goes on.
-# beside others, 30 s
+# beside others, 36 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split

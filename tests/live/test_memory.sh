@@ -3,7 +3,7 @@
 # Names of JIT-compiled code out of memory: an ASP.NET service that was started with nothing set has its managed
 # frames named; what the memory of another one says is what its perf map says; and dynamic methods at addresses that
 # are used again have no wrong name.
-# beside others, 30 s
+# beside others, 28 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool wrk wrk

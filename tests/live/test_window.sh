@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A part of a recording in time: --from and --to take what was asked for and nothing else, --worst finds
 # the seconds in which threads waited.
-# beside others
+# beside others, 18 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool taskset util-linux
