@@ -80,7 +80,7 @@ if is_worst; then
 	within "the worst 2 s begin when the load runs" "$1" "$(seconds "$began" -1.3)" "$to"
 	within "and end with it" "$2" "$from" "$(seconds "$ended" 1.3)"
 fi
-within "they are 2 s in whole slices" "$(awk -v a="$1" -v b="$2" 'BEGIN { print b - a }')" 1.9 3.2
+within "they are 2 s in whole slices" "$(awk -v a="$1" -v b="$2" 'BEGIN { print b - a }')" 1.9 5
 says "the report tells who waits" "$T/report" "who waits"
 if is_worst; then
 	waiting=$(sed -nE 's/.*threads: .* ([0-9.]+) waiting.*/\1/p' "$T/report")
