@@ -19,7 +19,7 @@ start unshare -m sh -c 'mount --make-rprivate / && "$1/hang_fuse" "$1/mount" >"$
 	for i in 1 2 3 4 5 6 7 8 9 10; do grep -qs mounted "$1/log" && break; sleep 0.3; done
 	for i in 1 2 3 4; do mount --bind "$1/mount/perf-$i" "$1/symbols/lib$i.so"; done
 	mount --bind "$1/mount" /tmp && DOTNET_PerfMapEnabled=0 DOTNET_EnableDiagnostics=0 \
-		exec dotnet "$1/Split/Split.dll" 60 /dev/null' sh "$apps"
+		exec dotnet "$1/Split/Split.dll" 200 /dev/null 30' sh "$apps"
 until_true 30 grep -qs mounted "$apps/log" || fail "the file system is not mounted"
 until_true 30 grep -qs doublemapper "/proc/$started/maps" || fail "the service does not start"
 sleep 2

@@ -18,8 +18,10 @@ map=$started
 for pid in $plain $map; do
 	until_true 60 grep -q ready "$T/$pid.out" || fail "the service does not start: $(head -3 "$T/$pid.out")"
 done
+loads=()
 for port in $plain_port $map_port; do
 	start wrk -t1 -c2 -d 50s "http://127.0.0.1:$port/orders"
+	loads+=("$started")
 done
 sleep 1
 start "$HOTRUN" record -d 7 -F 299 -o "$T/all.hotrun"
@@ -29,6 +31,7 @@ start dotnet "$BUILD/dotnet/Reuse/Reuse.dll" 1 "$T/truth.reuse"
 reuse=$started
 wait "$recorder"
 is "the recording ends well" $? 0
+for pid in "${loads[@]}"; do stop "$pid"; done
 
 is "no map was written" "$(ls "/tmp/perf-$plain.map" "/tmp/perf-$reuse.map" 2>/dev/null)" ""
 late=4 managed "with nothing set" "$T/all.hotrun" "$plain"

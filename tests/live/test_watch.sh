@@ -18,6 +18,7 @@ until_true 60 grep -q ready "$T/$web.out" || {
 	exit 1
 }
 start wrk -t1 -c1 -d 190s "http://127.0.0.1:$port/price"
+load=$started
 
 # --- start: ready, told to the service manager -------------------------------------------------------
 cat >"$T/manager.py" <<'P'
@@ -108,6 +109,8 @@ within "CPU seconds of the service grow as its own clock" \
 	"$(awk -v a="$a" -v b="$b" -v c="$ca" -v d="$cb" 'BEGIN { print (b - a) / (d - c) }')" 0.75 1.25
 says "its requests are counted" "$T/metrics" "hotrun_process_requests_total{process=\"Shop.Web\""
 [ -n "$before" ] && ok "the service has series of its own" || fail "no series of the service: $(grep -m3 process_cpu "$T/metrics")"
+
+stop "$load"
 
 # --- SIGUSR1, SIGHUP, rotation ------------------------------------------------------------------------
 printf '[hotrun watch]\nring = 30s\nrotate = 10s\nkeep-count = 9\nbefore = 3s\nafter = 2s\nbudget = 0\n' >"$T/conf"
