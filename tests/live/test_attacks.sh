@@ -254,9 +254,9 @@ start "${in_group[@]}" nice -n -10 "$HOTRUN" watch --dir "$T/watch" --listen "12
 watcher=$started
 until_true 20 eval '"$HOTRUN" watch --status --dir "$T/watch" 2>/dev/null | grep -q "ready 1"' ||
 	fail "it does not become ready: $(tail -3 "$T/$watcher.out")"
-sleep 3
+sleep 5
 status "in peace"
-cost 6
+cost 8
 quiet=$cost most_mib=$pss_mib
 attacks_start "${all[@]}"
 cost 5
