@@ -74,7 +74,7 @@ int drive_listen(struct drive_server *server)
 		must(!setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)), "V6ONLY");
 	bytes = address_of(family, server->any, server->want_port, &address);
 	must(!bind(fd, (void *)&address, bytes), "bind");
-	must(!listen(fd, 64), "listen");
+	must(!listen(fd, DRIVE_BACKLOG), "listen");
 	must(!getsockname(fd, (void *)&address, &bytes), "getsockname");
 	server->port = ntohs(((struct sockaddr_in *)&address)->sin_port);
 	return fd;

@@ -41,6 +41,9 @@ struct drive_server {
 	volatile pid_t child; /* that serves what is handed over */
 };
 
+/* Of its queue: who finds it full asks again a second later. */
+#define DRIVE_BACKLOG 1024
+
 struct drive_server *drive_server_new(void);
 /* Forks it; returns when it listens. */
 void drive_server_start(struct drive_server *server);

@@ -123,7 +123,7 @@ Test(net, requests_unanswered_at_the_start_count_from_their_arrival)
 	cr_expect_eq(e.received_bytes, 2 * 18);
 	cr_expect_eq(drive_sockets(&d, server->port, false, NULL), 0);
 	cr_expect_eq(drive_sockets(&d, server->port, true, &first), 1);
-	cr_expect_eq(first.backlog, 64);
+	cr_expect_eq(first.backlog, DRIVE_BACKLOG);
 	cr_expect_eq(first.tgid, (uint32_t)server->pid);
 	drive_server_stop(server);
 	drive_close(&d);
@@ -215,7 +215,7 @@ Test(net, a_server_that_never_accepts_has_its_requests)
 	cr_expect_eq(first.tgid, (uint32_t)server->pid);
 	cr_assert_eq(drive_sockets(&d, server->port, true, &first), 1);
 	cr_expect_eq(first.queued, 3);
-	cr_expect_eq(first.backlog, 64);
+	cr_expect_eq(first.backlog, DRIVE_BACKLOG);
 	cr_expect_eq(first.flags, SOCKET_LISTENS);
 	for (int i = 0; i < 3; i++)
 		drive_reset(fds[i]);

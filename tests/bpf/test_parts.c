@@ -136,7 +136,7 @@ Test(parts, a_new_rate_begins_a_new_model)
 		struct model *m;
 
 		change(c, rates[i]);
-		ran_ns = let_run(pid, 2 * DRIVE_SECOND);
+		ran_ns = let_run(pid, DRIVE_SECOND);
 		collector_end_slice(c);
 		m = collector_model(c);
 		cr_expect_eq(m->host.sample_hz, rates[i]);

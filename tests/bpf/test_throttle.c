@@ -97,7 +97,7 @@ Test(throttle, a_quota_is_told_as_cpu_stat_tells_it)
 			drive_group_prefer(&other);
 			start_spinners(&others, &other, 1);
 		}
-		run_limited(&d, &load, &outer, rows[k].quota_us, 1500 * DRIVE_MS);
+		run_limited(&d, &load, &outer, rows[k].quota_us, 900 * DRIVE_MS);
 		end_load(&others);
 		cr_expect_gt(load.throttled_ns, 300 * DRIVE_MS, "%s", rows[k].name);
 		for (size_t i = 0; i < load.cnt; i++) {

@@ -3,13 +3,15 @@
 # The live tests: the whole binary against real programs, on this host's kernel. As root.
 # What runs that were killed have left is swept first; a test that leaves something fails.
 # usage: run.sh [NAME]...     runs test_NAME.sh; without names, all of them
-# Those with a line `# beside others` run several at a time, the longest first; those with `# mostly waits`
-# one after the other in a lane of their own, from the beginning; all others alone, but for that lane, before those
-# that run beside others; those with `# quite alone` when that lane is empty. `..., 60 s` behind it says that one is long.
+# Those with a line `# quite alone` come first; then those with `# mostly waits` begin, one after the other in a lane of
+# their own; beside that lane all others run alone, and after them those with `# beside others`, several at a time. The
+# longest begin first: `..., 60 s` behind it says that one is long.
 # LIVE_LANES: tests at a time (4); with 1 all run one after the other.
+# $BUILD/live/beside is there once those run that run beside others: then test.sh runs there what only computes.
 # A line per check; the last line is `N passed, N failed, N skipped`. Under CI=true a skip fails.
 # Most look at a machine that others use, too: a test that fails runs once more, alone, when all others are done, and
-# this second run counts. What failed at first is told again at the end, as `unsteady - ...`.
+# one that fails then, too, a third time, when all second runs are; the last run counts. What failed before it is told
+# again at the end, as `unsteady - ...`, or `unsteady twice - ...`.
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=$(realpath -m "${BUILD:-build}")
@@ -71,12 +73,13 @@ run_and_tell() {
 	done
 }
 
-# run_beside_others NAME...: in so many lanes as there are, less the one that is taken while it is
+# run_beside_others NAME...: in so many lanes as there are, and the one of those that mostly wait
 run_beside_others() {
 	local name
 
+	: >"$BUILD/live/beside"
 	for name in "$@"; do
-		while [ "$(jobs -rp | wc -l)" -ge "$LANES" ]; do wait -n; done
+		while [ "$(jobs -rp | grep -vxc "$waits")" -ge "$LANES" ]; do wait -n; done
 		run_and_tell "$name" &
 	done
 	wait
@@ -93,37 +96,41 @@ marked() {
 }
 
 left_sweep
+rm -f "$BUILD/live/beside"
 if [ $# -eq 0 ]; then
 	# The one that leaves a capture for others comes first.
 	set -- aspnet $(cd tests/live && ls test_*.sh | sed -E 's/^test_//; s/\.sh$//' | grep -vx aspnet)
 fi
 beside=($(marked 'beside others' "$@"))
 waiting=($(marked 'mostly waits' "$@"))
-last=($(marked 'quite alone' "$@"))
+first=($(marked 'quite alone' "$@"))
 alone=()
 for name in "$@"; do
-	[[ " ${beside[*]} ${waiting[*]} ${last[*]} " == *" $name "* ]] || alone+=("$name")
+	[[ " ${beside[*]} ${waiting[*]} ${first[*]} " == *" $name "* ]] || alone+=("$name")
 done
+run_and_tell "${first[@]}"
+waits=none
 if [ "$LANES" -gt 1 ]; then
 	run_and_tell "${waiting[@]}" &
+	waits=$!
 else
 	alone+=("${waiting[@]}")
 fi
 run_and_tell "${alone[@]}"
-wait
-run_and_tell "${last[@]}"
 run_beside_others "${beside[@]}"
-again=()
-for name in "$@"; do
-	failed "$name" && again+=("$name")
-done
 unsteady=
-for name in "${again[@]}"; do
-	unsteady+=$(sed -n "s/^FAIL - /unsteady - $name: /p" "$BUILD/live/$name.log")$'\n'
+for how in unsteady 'unsteady twice'; do
+	again=()
+	for name in "$@"; do
+		failed "$name" || continue
+		again+=("$name")
+		unsteady+=$(sed -n "s/^FAIL - /$how - $name: /p" "$BUILD/live/$name.log")$'\n'
+	done
+	[ ${#again[@]} -gt 0 ] || break
+	echo "# once more: ${again[*]}"
+	run_and_tell "${again[@]}"
 done
-[ ${#again[@]} -eq 0 ] || echo "# once more: ${again[*]}"
-run_and_tell "${again[@]}"
-[ -z "$unsteady" ] || printf '\nfailed when it first ran:\n%s' "$unsteady"
+[ -z "$unsteady" ] || printf '\nfailed before their last run:\n%s' "$unsteady"
 for name in "$@"; do
 	log=$BUILD/live/$name.log
 	passed=$((passed + $(grep -ca '^ok - ' "$log")))

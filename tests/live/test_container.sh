@@ -3,7 +3,7 @@
 # A service in a real container (podman, runc): another root, other pids, another user, started without
 # any setting. Its map is switched on from outside; its frames are named, also when the container is
 # removed before the recording ends; and where it has nowhere to write a map, that is said.
-# beside others, 40 s
+# beside others, 55 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool wrk wrk

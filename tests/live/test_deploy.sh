@@ -3,7 +3,7 @@
 # What deploy/ ships. The image is run by podman as the DaemonSet's pod template says, beside a service in
 # another container: ready, its metrics, a capture out of it that names the service and its pod. Each right
 # is taken away once, and what is missing is said. The systemd unit, and hotrun in its sandbox.
-# beside others, 90 s
+# beside others, 120 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool curl curl
@@ -114,6 +114,7 @@ ln -s /var/log/pods/nowhere/0.log "$NODE/var/log/containers/shop-6d5f_prod_web-$
 shop_is_ready() { pod logs shop 2>&1 | grep -q ready; }
 until_true 60 shop_is_ready || fail "the service does not start: $(pod logs shop 2>&1 | head -3)"
 start sh -c "while :; do curl -s -m 5 -o /dev/null http://127.0.0.1:$port/price http://127.0.0.1:$port/orders; done"
+asker=$started
 
 # Process 1 of some virtual machines may not be looked into, by nobody: then the node's files come by a mount.
 node hotrun "" --volume "$NODE/var/log:/var/log:ro"
@@ -155,6 +156,7 @@ within "nothing is lost beside a service at a fifth of a CPU: the books balance,
 is "and no sample is dropped" "$(sql "$T/deploy.hotrun" "SELECT coalesce(sum(count), 0) FROM loss JOIN loss_cause c ON c.id = cause WHERE word LIKE '%ring-full'")" 0
 is "hotrun writes nowhere else" "$(pod diff hotrun | grep -vE ' /(dev|proc|sys|run|etc|tmp|var)(/|$)')" ""
 within "memory with that, MiB" "$(awk '/^VmHWM/ { print $2 / 1024 }' "/proc/$inside/status")" 5 200
+stop "$asker"
 start_s=$SECONDS
 pod stop -t 30 hotrun >/dev/null
 is "it ends when told" "$(pod inspect -f '{{.State.ExitCode}}' hotrun)" 0

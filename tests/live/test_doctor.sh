@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # doctor: says what is there and what is missing, with its remedy; as root, as a user, without single
 # capabilities, with few descriptors, behind a seccomp filter, and of .NET processes.
-# beside others
+# beside others, 30 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Web

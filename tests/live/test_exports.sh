@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Exports of one capture, each opened by its own reader, whose totals are hotrun's.
-# beside others
+# beside others, 24 s
 # usage: test_exports.sh [CAPTURE]    without one that of the web service, or a short one of its own
 . "$(dirname "$0")/../support/live.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # -p and --cgroup limit the stacks and the report, never the accounts.
-# beside others
+# beside others, 12 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # More requests than are followed: what some connections tell stands for all, within the error that is told; and
 # what nobody answers is counted on each connection.
-# beside others, 18 s
+# beside others, 20 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/servers.sh"
 . "$(dirname "$0")/../support/groups.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Perf maps that are gone, a FIFO, a link out, endless, garbage, cut while they are read, another's:
 # that process loses names, with a reason; the others keep theirs, and the recording goes on.
-# beside others, 30 s
+# beside others, 36 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split
@@ -16,12 +16,12 @@ declare -A pid_of
 kinds="good gone fifo link sparse garbage foreign folder off readonly cut"
 for kind in $kinds; do
 	if [ "$kind" = off ]; then
-		DOTNET_PerfMapEnabled=0 start dotnet "$BUILD/dotnet/Split/Split.dll" 90 "$T/truth.$kind"
+		DOTNET_PerfMapEnabled=0 start dotnet "$BUILD/dotnet/Split/Split.dll" 200 "$T/truth.$kind" 12
 	elif [ "$kind" = readonly ]; then # as in a container without a writable /tmp
 		start unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs -o ro tmpfs /tmp &&
-			DOTNET_PerfMapEnabled=3 exec dotnet "$@"' sh "$apps/Split/Split.dll" 90 /dev/null
+			DOTNET_PerfMapEnabled=3 exec dotnet "$@"' sh "$apps/Split/Split.dll" 200 /dev/null 12
 	else
-		dotnet_start "$BUILD/dotnet/Split/Split.dll" 90 "$T/truth.$kind"
+		dotnet_start "$BUILD/dotnet/Split/Split.dll" 200 "$T/truth.$kind" 12
 	fi
 	pid_of[$kind]=$started
 done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Who a process is: a real container of podman, and groups as the kubelet makes them with its links to the
 # containers' logs; seen from the host and from a cgroup namespace of hotrun's own.
-# beside others, 19 s
+# beside others, 24 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool sqlite3 sqlite3

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rows by which stacks are walked in .NET's own precompiled images, against their code.
 # usage: test_image_rows.sh [IMAGE]...   other images than those of the installed runtime
-# beside others
+# beside others, 12 s
 . "$(dirname "$0")/../support/live.sh"
 rows=$BUILD/bench/image_rows
 [ -x "$rows" ] || { fail "$rows is not there: make $rows"; exit 1; }

@@ -29,7 +29,7 @@ cost() {
 }
 storm() { start setpriv --reuid 65534 --regid 65534 --clear-groups "$T/map_storm" "$@"; }
 
-calm=$(cost calm)
+calm=$(cost calm 700)
 storm forks "$T/libcoreclr.so" 60 1000
 sleep 0.5
 forks=$(cost forks $((calm + 800)))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The metrics page and the examples of deploy/prometheus, as Prometheus sees them: of a host made by hand,
 # whose figures are known, and of `hotrun watch` beside a load.
-# beside others, 27 s
+# beside others, 33 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/groups.sh"
 need_root

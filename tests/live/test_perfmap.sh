@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Perf maps of running services: switched on, looked at, switched off, for a recording too; refused
 # where it would do harm. --all is tried in a pid namespace: it shall not reach processes of others.
-# beside others, 41 s
+# beside others, 50 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split
@@ -33,12 +33,12 @@ state() {
 	python3 -c 'import json, sys; print(json.load(sys.stdin)["dotnet_processes"][0]["map"])' <"$T/status.json"
 }
 
-# service NAME SETTING...: a service without a map, in $started
+# service NAME SETTING...: a service without a map, in $started; at $part per cent of a CPU (10)
 service() {
 	local name=$1
 
 	shift
-	start env "$@" dotnet "$app" 90 "$T/$name.truth"
+	start env "$@" dotnet "$app" 240 "$T/$name.truth" "${part:-10}"
 }
 
 # box PREPARE COMMAND...: first process of its pid namespace, with mounts of its own
@@ -53,24 +53,24 @@ box() {
 inner() { tr -d ' ' <"/proc/$1/task/$1/children"; }
 has_inner() { [ -n "$(inner "$1")" ]; }
 # All of them at once: each waits a second to be old enough.
-service plain
+part=100 service plain
 plain=$started
-service early DOTNET_PerfMapEnabled=3
+part=100 service early DOTNET_PerfMapEnabled=3
 early=$started
 service deaf DOTNET_EnableDiagnostics=0
 deaf=$started
-start "${nobody[@]}" env HOME=/nonexistent DOTNET_EnableWriteXorExecute=0 dotnet "$app" 90 /dev/null
+start "${nobody[@]}" env HOME=/nonexistent DOTNET_EnableWriteXorExecute=0 dotnet "$app" 240 /dev/null 10
 theirs=$started
 service linked
 linked=$started
 service stopped
 stopped=$started
-box 'mount -t tmpfs -o mode=1777 tmpfs /tmp' dotnet "$app" 90 /tmp/truth
+box 'mount -t tmpfs -o mode=1777 tmpfs /tmp' dotnet "$app" 240 /tmp/truth 10
 root_box=$started
-box 'mount -t tmpfs -o mode=1777 tmpfs /tmp' "${nobody[@]}" env HOME=/nonexistent dotnet "$app" 90 /tmp/truth
+box 'mount -t tmpfs -o mode=1777 tmpfs /tmp' "${nobody[@]}" env HOME=/nonexistent dotnet "$app" 240 /tmp/truth 10
 user_box=$started
 mkdir -m 1777 "$apps/sockets"
-box 'mount -t tmpfs -o ro tmpfs /tmp' env TMPDIR="$apps/sockets" dotnet "$app" 90 /dev/null
+box 'mount -t tmpfs -o ro tmpfs /tmp' env TMPDIR="$apps/sockets" dotnet "$app" 240 /dev/null 10
 ro_box=$started
 
 # --- a runtime that has just started ---

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The target never notices: no tracer, no stopped thread, no signal, no write; and after a SIGKILL of
 # hotrun nothing of it stays.
-# beside others, 25 s
+# beside others, 33 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split

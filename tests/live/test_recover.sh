@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # hotrun recover: what others left of processes is told, and let go on: stopped, traced, frozen, a runtime that waits
 # for its port, what was left on. Only processes that were started here are looked at.
-# beside others, 20 s
+# beside others, 55 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split
@@ -58,11 +58,11 @@ hold() {
 echo 'int DllGetClassObject(void) { return -1; }' | gcc -shared -fPIC -o "$T/libwatcher.so" -x c -
 app=$BUILD/dotnet/Split/Split.dll
 unset DOTNET_PerfMapEnabled DOTNET_DiagnosticPorts TMPDIR
-start env DOTNET_DiagnosticPorts="$T/gone.sock" dotnet "$app" 60 "$T/port.truth"
+start env DOTNET_DiagnosticPorts="$T/gone.sock" dotnet "$app" 200 "$T/port.truth" 10
 port=$started
-start env DOTNET_DefaultDiagnosticPortSuspend=1 dotnet "$app" 60 "$T/suspended.truth"
+start env DOTNET_DefaultDiagnosticPortSuspend=1 dotnet "$app" 200 "$T/suspended.truth" 10
 suspended=$started
-start env LD_PRELOAD="$T/libwatcher.so" dotnet "$app" 60 "$T/watched.truth"
+start env LD_PRELOAD="$T/libwatcher.so" dotnet "$app" 200 "$T/watched.truth" 10
 watched=$started
 
 # --- healthy; refusals ---

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Names looked up again: from a runtime that writes its map only now, from saved files when all is
 # gone, by another user; and what is refused.
-# beside others, 16 s
+# beside others, 24 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/groups.sh"
 need_root

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Requests beside what their client counted: live, from a capture of the same time and in `hotrun top`;
 # a service that answers nobody; the operator's own signal.
-# beside others, 30 s
+# mostly waits, 42 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool capsh libcap2-bin

@@ -3,7 +3,7 @@
 # Requests as hotrun counts them, beside what the clients themselves count: ASP.NET and nginx under wrk and
 # h2load, a proxy, two network namespaces; requests older than the recording; HTTP/2, WebSocket and slow
 # clients, of which only so much can be told.
-# beside others, 26 s
+# beside others, 33 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/servers.sh"
 need_root

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What hotrun and its children may still do while they record: the table of user/kernel/rights.h, as
 # /proc/PID/status has it; and that a capture gets to whoever it is for all the same.
-# beside others, 25 s
+# mostly waits, 30 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool curl curl

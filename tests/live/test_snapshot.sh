@@ -63,7 +63,12 @@ is "a snapshot ends well" "$3" 0
 within "its first line, ms" "$1" 1 3000
 is "nothing happens to who sleeps" "$(switches "$sleeper")" "$before"
 awk '!NF { exit } { print }' "$T/out" >"$T/first"
-says "the first lines name the C program's method" "$T/first" "spinners: spin"
+# They wait for it 1.2 s at the most, which a host that is slow to read files may need for less.
+if [ "$1" -lt 1350 ]; then
+	says "the first lines name the C program's method" "$T/first" "spinners: spin"
+else
+	says "all lines name the C program's method" "$T/out" "spinners: spin"
+fi
 says "and who takes the CPUs" "$T/first" "spinners $spinners"
 is "an empty line ends them" "$(awk '!NF { print NR; exit }' "$T/out" | awk '{ print $1 <= 11 }')" 1
 says "all names follow" "$T/out" "with all names"
@@ -98,10 +103,14 @@ within "its books close: CPU time in no row, of all" "$(ratio "$(field gone_ns)"
 start nice -n 15 "$LOADS/storm" 30 1000
 storm=$started
 sleep 0.5
+begun() { awk '/^processes/ { print $2 }' /proc/stat; }
+before=$(begun) at=$(date +%s%N)
 set -- $(took nice -n 15 "$HOTRUN" snapshot --dir "$T/armed" --repeat 2 --format json)
+rate=$(awk -v n=$(($(begun) - before)) -v ns=$(($(date +%s%N) - at)) 'BEGIN { printf "%.0f", n / ns * 1e9 }')
 stop "$storm"
 within "a snapshot of a storm, ms" "$2" 1 4000
-within "what is begun a second" "$(awk -v n="$(field forks)" -v ns="$(field elapsed_ns)" 'BEGIN { print n / ns * 1e9 }')" 200 2500
+within "what is begun a second, of $rate as the kernel counts them over a longer time" \
+	"$(awk -v n="$(field forks)" -v ns="$(field elapsed_ns)" -v r="$rate" 'BEGIN { print n / ns * 1e9 / r }')" 0.3 3
 within "CPU time of its children is the storm's, in cores" \
 	"$(ratio "$(of_process storm children_cpu_ns)" "$(field elapsed_ns)")" 0.02 2
 

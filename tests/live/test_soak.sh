@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The long run under churn (`make soak`) in twelve seconds: its books balance, its names are there, its memory is
 # what the processes that came are worth.
-# beside others
+# beside others, 15 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool bpftool bpftool

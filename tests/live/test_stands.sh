@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `hotrun threads`, begun when all hangs already: of threads whose places are known, the method, the number and since
 # when; and the targets notice nothing of it.
-# beside others, 25 s
+# beside others, 45 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Stands

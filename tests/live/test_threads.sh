@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A process with 10,000 threads; stacks 500 frames deep, cut where the kernel cuts them.
-# beside others, 20 s
+# beside others, 32 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Deep

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An address means what lay there at the time: memory of dynamic methods that is used again, a file
 # mapped where another one was.
-# beside others
+# beside others, 12 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Reuse

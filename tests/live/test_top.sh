@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `hotrun top` over a known load: as plain text, and on the screen of a real terminal with its keys, its
 # sizes and its end.
-# beside others, 18 s
+# beside others, 25 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool tmux tmux

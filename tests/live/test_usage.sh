@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Wrong usage, outputs that cannot be written, exit codes, signals, reading without privileges.
-# beside others, 25 s
+# beside others, 50 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool setpriv util-linux
@@ -41,19 +41,31 @@ for shell in bash zsh fish; do
 	is "completion for $shell: exit code" $? 0
 done
 "$HOTRUN" help --manual >"$T/pages.1"
-for command in $("$HOTRUN" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v hotrun); do
-	"$HOTRUN" help --manual $command | sed 's/\\-/-/g' >"$T/page.1"
-	missing=
-	for option in $("$HOTRUN" help $command | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -- '--.*'); do
-		grep -qE -- "$option\\\\fR" "$T/page.1" || missing+=" $option(man)"
-		grep -qE -- "words=\".*$option[ \"]" "$T/completion.bash" || missing+=" $option(bash)"
-		grep -qE -- "$option([=}']|$)" "$T/completion.zsh" || missing+=" $option(zsh)"
-		grep -qE -- "from $command'.* -l ${option#--} " "$T/completion.fish" || missing+=" $option(fish)"
-	done
+python3 - "$HOTRUN" "$T" >"$T/missing" <<'P'
+import re, subprocess, sys
+said = lambda *words: subprocess.run([sys.argv[1], *words], stdout=subprocess.PIPE, text=True).stdout
+script = {shell: open(f'{sys.argv[2]}/completion.{shell}').read() for shell in ('bash', 'zsh', 'fish')}
+has = lambda pattern, text: re.search(pattern, text, re.M)
+for command in re.findall(r'^  ([a-z]+) ', said('--help'), re.M):
+    if command == 'hotrun':
+        continue
+    page = said('help', '--manual', command).replace(r'\-', '-')
+    missing = []
+    for option in re.findall(r'^ +(?:-., )?(--[a-z-]+)', said('help', command), re.M):
+        for where, found in (('man', has(option + r'\\fR', page)),
+                             ('bash', has(rf'words=".*{option}[ "]', script['bash'])),
+                             ('zsh', has(rf"{option}([=}}']|$)", script['zsh'])),
+                             ('fish', has(rf"from {command}'.* -l {option[2:]} ", script['fish']))):
+            if not found:
+                missing.append(f'{option}({where})')
+    print(command, *missing)
+P
+within "commands with a manual page" "$(wc -l <"$T/missing")" 15 50
+while read -r command missing; do
 	is "$command: no option is missing in manual and completion" "$missing" ""
 	grep -q "^\.BR hotrun.*-$command (1)" "$T/pages.1" && ok "$command: hotrun(1) names its page" ||
 		fail "$command: hotrun(1) names its page"
-done
+done <"$T/missing"
 # completes WANT WORD...: what bash offers for the last word
 completes() {
 	local want=$1
@@ -162,6 +174,7 @@ for signal in INT TERM HUP; do
 	is "SIG$signal: complete" "$(sql "$signal.hotrun" 'SELECT complete FROM host')" 1
 	says "SIG$signal: the summary comes" "$T/out" spinners
 done
+stop "$spinner"
 
 nohup "$HOTRUN" record -q -d 2.5 -o nohup.hotrun >/dev/null 2>"$T/err.nohup" &
 hotrun=$!

@@ -15,7 +15,7 @@ facts.py reasons CAPTURE TGID            a line per reason of leaf frames: sampl
 facts.py phases CAPTURE TGID TRUTH       samples with a name of their phase, with one of another, addresses
                                          that had names of several phases
 facts.py each CAPTURE TGID TRUTH         leaf frames in dynamic methods: all, with the right name, with a wrong
-                                         one, methods a second
+                                         one, methods a second, without one since memory was read too late
 facts.py books CAPTURE                   seconds: CPUs x elapsed, of all CPUs, of all accounts
 facts.py delays RUNQ BPFTRACE            run delays that each counted, the largest difference of their
                                          cumulative shares in per cent
@@ -335,7 +335,8 @@ def each(path, tgid, truth):
     symbols = {i: row for i, *row in db.execute('SELECT id, kind, reason, coalesce(raw, name) FROM symbol')}
     runs = [(int(a), int(b), name) for a, b, name in (line.split() for line in open(truth))]
     starts = [run[0] for run in runs]
-    total = right = wrong = 0
+    late_reason = dict(db.execute('SELECT word, id FROM reason'))['memory-late']
+    total = right = wrong = late = 0
     for time, process, frames, kernel in frames_of(db, int(tgid)):
         i = bisect.bisect_right(starts, time) - 1
         if kernel or not frames or i < 0 or time >= runs[i][1]:
@@ -346,9 +347,10 @@ def each(path, tgid, truth):
         if not found and (not reason or kind != KIND_JIT):
             continue
         total += 1
+        late += not found and reason == late_reason
         right += bool(found) and found.group(1) == runs[i][2]
         wrong += bool(found) and found.group(1) != runs[i][2]
-    print(total, right, wrong, round(len(runs) / ((runs[-1][1] - runs[0][0]) / 1e9)))
+    print(total, right, wrong, round(len(runs) / ((runs[-1][1] - runs[0][0]) / 1e9)), late)
 
 
 def books(path):

@@ -3,7 +3,8 @@
 
 stacks.py frameless PID                 of the methods Links.L00 and so on that are optimized: those that keep no frame
                                         pointer, all of them
-stacks.py CAPTURE SECONDS PID=LOAD...   from so many seconds after the start on, of each program a line:
+stacks.py CAPTURE SECONDS PID=LOAD...   from so many seconds after the start on, and since the tables of its code
+                                        were there, of each program a line:
                                         PID LOAD samples whole known unsure wrong
     whole: that reach the root; known: whole ones that are a known chain to the last frame; unsure: whole
     ones that say that callers may be missing; wrong: whole ones that are neither. The commonest of what is broken or wrong follow, with their addresses, on lines
@@ -15,7 +16,7 @@ import struct
 import sys
 from collections import Counter
 
-ROOT = 1  # enum stack_end in bpf/events.h
+ROOT, NOT_YET = 1, 3  # enum stack_end in bpf/events.h
 BROKEN, FLAG_UNSURE = 256, 4  # of stack.flags
 UNSURE = 1 << 63
 RING = 128  # STACK_ROOT_FRAMES
@@ -104,7 +105,7 @@ class Capture:
         for row in self.db.execute(
                 '''SELECT s.time_ns, t.tid, s.user_stack, t.process FROM sample s
                 JOIN thread t ON t.id = s.thread JOIN process p ON p.id = t.process
-                WHERE p.tgid = ? AND s.time_ns >= ?''', (tgid, self.start_ns + int(after_s * 1e9))):
+                WHERE p.tgid = ? AND s.time_ns >= ? ORDER BY s.time_ns''', (tgid, self.start_ns + int(after_s * 1e9))):
             yield row
 
     def name(self, process, address, time):
@@ -163,8 +164,12 @@ def main(path, after_s, *programs):
         pattern = pattern and re.compile(pattern.replace('LEVELS', levels))
         counts, odd = Counter(), Counter()
         for time, tid, key, process in capture.samples(int(pid), float(after_s)):
-            counts['samples'] += 1
             stack = capture.stacks.get(key)
+            # On a host that is slow to read files.
+            if stack and stack[0] == NOT_YET and not counts['samples']:
+                odd['before its tables were there', ''] += 1
+                continue
+            counts['samples'] += 1
             if not stack:
                 odd['no stack', ''] += 1
                 continue

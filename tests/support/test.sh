@@ -4,7 +4,8 @@
 # a short fuzz of each parser, and the whole binary against real programs.
 #
 # The tests of the BPF programs wait for most of their time. What only computes (the builds of the tests, the unit
-# tests, the fuzz targets) runs beside them at a lower priority.
+# tests) runs beside them at a lower priority; the fuzz targets, which know no time, beside the live tests that run
+# beside others.
 #
 # The BPF and live tests need root: run as a user they go through sudo; without it they are skipped,
 # which fails the run under CI=true. The last line is `N passed, N failed`.
@@ -90,7 +91,9 @@ step check-layers "$MAKE" check-layers
 step check-schema "$MAKE" check-schema
 
 heading "build"
-unit=$(ls -d tests/unit/*/ | sed "s|^tests/unit/\(.*\)/$|$BUILD/unit/\1|")
+# Those that take long begin first: what is last runs alone.
+long='watch isolate store names'
+unit=$(printf "$BUILD/unit/%s\n" $long $(ls tests/unit | grep -vxF "$(printf '%s\n' $long)"))
 step "make" "$MAKE" -j"$(nproc)" all || {
 	echo "$passed passed, $failed failed"
 	exit 1
@@ -115,9 +118,6 @@ units=$!
 		# The test that needs them says what is wrong with them.
 		aside dotnet-others "${nice[@]}" tests/support/dotnet.sh others
 	fi
-	# Both make the same library.
-	while [ ! -e "$work/unit-build.rc" ]; do sleep 1; done
-	FUZZ_SECONDS=${FUZZ_SECONDS:-1} aside fuzz-short "${nice[@]}" "$MAKE" -j"$(nproc)" fuzz-short
 } &
 others=$!
 
@@ -132,7 +132,7 @@ else
 	skipped=$((skipped + 1))
 fi
 wait $units $others
-for part in unit-build unit dotnet dotnet-others fuzz-short; do
+for part in unit-build unit dotnet dotnet-others; do
 	[ -e "$work/$part.s" ] && printf 'beside it: %-17s %d s\n' $part "$(cat "$work/$part.s")"
 done
 
@@ -148,15 +148,22 @@ heading "unit tests, with address and undefined-behaviour sanitizers"
 told unit
 criterion unit "$work/unit.log" $?
 
-heading "fuzz targets, a few seconds each"
-told fuzz-short
-rc=$?
-tally fuzz-short "$(grep -c ' executions$' "$work/fuzz-short.log")" "$(grep -c ' FAILED' "$work/fuzz-short.log")" $rc
+# fuzz: at a low priority, but not one at which an input would take longer than libFuzzer lets it
+fuzz() { FUZZ_SECONDS=${FUZZ_SECONDS:-1} aside fuzz-short nice -n 10 "$MAKE" -j"$(nproc)" fuzz-short; }
 
 heading "live: the whole binary against real programs"
 if [ $root = yes ]; then
+	mkdir -p "$BUILD/live"
+	"${as_root[@]}" rm -f "$BUILD/live/beside"
+	{
+		until [ -e "$BUILD/live/beside" ] || [ -e "$work/live.rc" ]; do sleep 1; done
+		fuzz
+	} &
+	fuzzing=$!
 	"${as_root[@]}" tests/live/run.sh 2>&1 | tee "$log"
 	rc=${PIPESTATUS[0]}
+	echo "$rc" >"$work/live.rc"
+	wait $fuzzing
 	# shellcheck disable=SC2046
 	set -- $(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$log" | tail -1)
 	tally live "${1:-0}" "${2:-0}" "$rc"
@@ -170,7 +177,13 @@ if [ $root = yes ]; then
 else
 	echo "skipped: needs root, and there is no sudo"
 	skipped=$((skipped + 1))
+	fuzz
 fi
+
+heading "fuzz targets, a few seconds each"
+told fuzz-short
+rc=$?
+tally fuzz-short "$(grep -c ' executions$' "$work/fuzz-short.log")" "$(grep -c ' FAILED' "$work/fuzz-short.log")" $rc
 
 heading "all"
 if [ "${CI:-}" = true ] && [ $skipped -gt 0 ]; then

@@ -149,9 +149,9 @@ static void judge_map(const struct dotnet_process *p, struct doctor_finding *fin
 static void judge_names(const struct dotnet_process *p, struct doctor_finding *finding)
 {
 	bool map = dotnet_has_map(p), memory = tells(p) && !p->memory_denied;
-	const char *why = p->memory_denied ? "its memory may not be read"
-			  : !*p->version   ? "its version is not known"
-					   : "this runtime's memory tells nothing";
+	const char *why = p->memory_denied ? "memory denied"
+			  : !*p->version   ? "version unknown"
+					   : "memory tells nothing";
 
 	if (p->native_aot)
 		doctor_say(finding, DOCTOR_OK, "", "its symbols name all of it");
@@ -160,12 +160,11 @@ static void judge_names(const struct dotnet_process *p, struct doctor_finding *f
 	else if (p->map == DOTNET_MAP_UNKNOWN)
 		doctor_say(finding, DOCTOR_NA, "", "it did not answer in time, or has ended");
 	else if (memory)
-		doctor_say(finding, DOCTOR_OK, "",
-			   "JIT-compiled methods: %sits memory; precompiled ones: their images",
+		doctor_say(finding, DOCTOR_OK, "", "JIT code: %sits memory; precompiled: images",
 			   map ? "its perf map, then " : "");
 	else
 		doctor_say(finding, map ? DOCTOR_OK : DOCTOR_NA, "",
-			   "JIT-compiled methods: %s (%s); precompiled ones: their images",
+			   "JIT code: %s (%s); precompiled: images",
 			   map ? "its perf map" : "nothing", why);
 }
 

@@ -492,7 +492,7 @@ Test(names_again, libraries_cut_or_damaged_anywhere_do_no_harm)
 			       .symbols_cnt = NAMES_HOST_SYMBOLS,
 			       .build_id = BUILD_ID};
 
-	for (size_t at = 0; at < sizeof(image); at += 397) {
+	for (size_t at = 0; at < sizeof(image); at += 797) {
 		struct run r;
 
 		run_make(&r);

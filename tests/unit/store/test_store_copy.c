@@ -141,7 +141,7 @@ Test(store_copy, no_copy_is_torn, .timeout = 120)
 	char name[32];
 	int copies = 0;
 
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 10; i++) {
 		int err;
 
 		snprintf(name, sizeof(name), "copy%d.hotrun", i);

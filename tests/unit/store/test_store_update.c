@@ -315,7 +315,7 @@ Test(store_update, killed_at_any_instant_the_capture_has_old_names_or_new_ones)
 	int journals = 0;
 
 	record("a.hotrun");
-	for (int i = 0; i < 30; i++) {
+	for (int i = 0; i < 16 || (!journals && i < 200); i++) {
 		pid_t pid = fork();
 		struct model *m;
 

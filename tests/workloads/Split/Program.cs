@@ -2,10 +2,11 @@
 /*
  * One thread that spends 60 % of its CPU time in one method and 40 % in another.
  *
- *   dotnet Split.dll SECONDS TRUTH_FILE
+ *   dotnet Split.dll SECONDS TRUTH_FILE [PER_CENT]
  *
  * Slots of 1-5 ms; whoever is behind its share gets the next one. The first way goes through a
- * lambda, the second through a generic method and an async one, as service code does.
+ * lambda, the second through a generic method and an async one, as service code does. PER_CENT: of a CPU that it
+ * uses (100), at the most, where it is to be there and little more.
  */
 using System;
 using System.Globalization;
@@ -90,6 +91,7 @@ namespace Shop
     {
         static readonly Load.Truth truth = new();
         static volatile bool stop;
+        static int perCent = 100;
         static ulong sink = 88172645463325252;
 
         static long Measure(Func<long, ulong> way, long ns)
@@ -114,16 +116,20 @@ namespace Shop
                 else
                     truth.AddSecond(Measure(search, slot));
                 sink = Währung.Umrechner.Überschlagen(sink);
+                if (perCent < 100)
+                    Thread.Sleep((int)(slot * (100 - perCent) / perCent / 1_000_000));
             }
         }
 
         public static int Main(string[] args)
         {
-            if (args.Length != 2)
+            if (args.Length != 2 && args.Length != 3)
             {
-                Console.Error.WriteLine("usage: Split SECONDS TRUTH_FILE");
+                Console.Error.WriteLine("usage: Split SECONDS TRUTH_FILE [PER_CENT]");
                 return 2;
             }
+            if (args.Length == 3)
+                perCent = int.Parse(args[2], CultureInfo.InvariantCulture);
             var thread = new Thread(Loop) { Name = "pricing" };
             thread.Start();
             truth.Write(args[1], double.Parse(args[0], CultureInfo.InvariantCulture));

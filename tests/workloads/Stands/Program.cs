@@ -31,7 +31,8 @@ namespace Shop.Pay
         {
             Task<int> asked = AskAsync();
             Interlocked.Increment(ref Waiting);
-            return asked.Result;
+            // Once it is optimized, a call at its end would take the place of its frame.
+            return asked.Result + 1;
         }
     }
 
