@@ -14,8 +14,6 @@ double diff_weight_of(const struct diff *d, uint32_t method, enum diff_of of);
 bool diff_is_counted(const struct diff_kind *kind);
 /* All CPU time of a kind of processes. */
 struct diff_value diff_value_of_kind(const struct diff *d, uint32_t kind);
-/* One tick in the unit of the figures of a kind. */
-double diff_of_tick(const struct diff *d, uint32_t kind, int side);
 /* What another finding explains goes; of the others it is told where they are. 0 or -ENOMEM. */
 int diff_tell_findings(struct diff *d);
 #endif

@@ -45,13 +45,22 @@ static double ratio_of(const struct ratio *r, double *ret_variance)
 	return value;
 }
 
+static double drift_share(double seconds)
+{
+	return fmax(seconds > 0 ? DIFF_DRIFT / sqrt(seconds) : 0, DIFF_DRIFT_LEAST);
+}
+
+double diff_drift_share(const struct diff_side *side)
+{
+	return drift_share(side->all_seconds);
+}
+
 /* What drifts slowly, of a ratio: its variance. */
 static double drift_of(const struct ratio *r, double value)
 {
-	double share = r->seconds > 0 ? DIFF_DRIFT / sqrt(r->seconds) : 0;
+	double drift = drift_share(r->seconds) * value;
 
-	share = fmax(share, DIFF_DRIFT_LEAST) * value;
-	return share * share;
+	return drift * drift;
 }
 
 static double parts_freedom(double variance, uint32_t parts)
@@ -201,18 +210,10 @@ double diff_of_tick(const struct diff *d, uint32_t kind, int at)
 	return by > 0 ? d->book->sides[at].tick_s / by : 0;
 }
 
-/* The kind of processes that a node is of. */
-static uint32_t kind_of_node(const struct diff_book *b, uint32_t node)
-{
-	const struct diff_node *n = &b->nodes[node];
-
-	return n->parent ? b->methods[n->method].kind : n->method;
-}
-
 bool diff_node_changed(const struct diff *d, uint32_t node, double *ret_change)
 {
 	const struct diff_node *n = &d->book->nodes[node];
-	uint32_t kind = kind_of_node(d->book, node);
+	uint32_t kind = diff_book_kind_of_node(d->book, node);
 	double value[DIFF_SIDES], variance = 0, most;
 
 	for (int at = 0; at < DIFF_SIDES; at++) {
