@@ -53,7 +53,7 @@ test('the address says a side, and nothing else of time', () => {
 });
 
 test('both sides of each frame, also of folded stacks', () => {
-	const c = read(), changes = Changes.create(c), source = Shown.create(c);
+	const c = read(), source = Shown.create(c), changes = Changes.create(c, source);
 
 	for (const filters of [[], [{kind: 'merge', how: 'has', text: c.symbols[0].name}]]) {
 		const sums = [0, 1].map((first) => {

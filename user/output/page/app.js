@@ -387,7 +387,7 @@ const App = (() => {
 		details = {title: Dom.byId('details-title'), raw: Dom.byId('details-raw'),
 			reason: Dom.byId('details-reason'), facts: Dom.byId('details-facts')};
 		source = Shown.create(capture);
-		app.changes = Changes.create(capture);
+		app.changes = Changes.create(capture, source);
 		app.episodes = Report.episodes(capture);
 		app.graph = Graph.create(Dom.byId('graph'), Dom.byId('extent'), Dom.byId('canvas'), capture);
 		Graph.readTheme(app.graph);

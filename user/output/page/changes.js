@@ -27,16 +27,14 @@ const Changes = (() => {
 		}
 	}
 
-	/* null of a capture. */
-	function create(capture) {
+	/* null of a capture. source: of Shown, of the side that is above. */
+	function create(capture, source) {
 		if (!capture.diff)
 			return null;
 		const document = read(capture);
-		/* Sums are kept with the stacks: each side has its own. */
-		const twin = Object.assign({}, capture, {stacks: Object.assign({}, capture.stacks)});
 
 		return {
-			capture, document, source: Shown.create(twin), graph: null, shown: null,
+			capture, document, source: Shown.create(capture, source), graph: null, shown: null,
 			names: capture.diff.names.map(Format.visible),
 			per: new Map((document ? document.processes : []).map((p) => [Format.visible(p.process), p.per])),
 		};
