@@ -10,6 +10,8 @@
 double diff_samples_of(const struct diff_book *book, uint32_t method, enum diff_of of);
 /* Of the chances to be named by mistake, 1 on the mean. */
 double diff_weight_of(const struct diff *d, uint32_t method, enum diff_of of);
+/* diff_value_of() without its error and least, which are NAN: quick. */
+struct diff_value diff_change_of(const struct diff *d, uint32_t method, enum diff_of of);
 /* Whether the CPU time of a kind was counted by switches wherever it had any. */
 bool diff_is_counted(const struct diff_kind *kind);
 /* All CPU time of a kind of processes. */
