@@ -14,6 +14,7 @@
 #include "bpf/events.h"
 #include "build_model.h"
 #include "model/top.h"
+#include "output/diff.h"
 #include "output/flame.h"
 #include "export/csv.h"
 #include "export/firefox.h"
@@ -347,8 +348,27 @@ enum format {
 	SVG,
 	OTLP,
 	PERFETTO,
+	DIFF_DATA,
 	FORMATS
 };
+
+/* Of a capture and itself; names of files are any bytes, too. */
+static int write_diff(FILE *out, struct model *m)
+{
+	const struct diff_side sides[DIFF_SIDES] = {{.m = m}, {.m = m}};
+	const struct diff_options options = {.names = {m->processes[0].name, m->host.name}};
+	struct diff_book *book = diff_book_new(sides);
+	struct diff *d = book ? diff_new(book, DIFF_PER_AUTO) : NULL;
+	struct diff_beside *beside = d ? diff_beside_new(book, NULL) : NULL;
+	int err;
+
+	must(beside);
+	err = diff_write_data(out, d, beside, &options);
+	diff_beside_free(beside);
+	diff_free(d);
+	diff_book_free(book);
+	return err;
+}
 
 static int write_one(FILE *out, struct model *m, enum format format)
 {
@@ -381,6 +401,8 @@ static int write_one(FILE *out, struct model *m, enum format format)
 		return perf_script_write(out, m, &(struct export_options){0});
 	case FLAME_DATA:
 		return flame_write_data(out, m, &(struct flame_options){.process = MODEL_NONE});
+	case DIFF_DATA:
+		return write_diff(out, m);
 	case RUNQ:
 		return runq_write(out, m, &(struct runq_options){0});
 	default:
@@ -390,7 +412,8 @@ static int write_one(FILE *out, struct model *m, enum format format)
 
 static bool is_binary(enum format format)
 {
-	return format == PPROF || format == OTLP || format == PERFETTO || format == FLAME_DATA;
+	return format == PPROF || format == OTLP || format == PERFETTO || format == FLAME_DATA ||
+	       format == DIFF_DATA;
 }
 
 static void check(struct model *m, enum format format)
@@ -415,7 +438,7 @@ static void check(struct model *m, enum format format)
 		check_csv(text, len);
 	else if (format == SVG)
 		check_svg(text, len);
-	else if (format == FLAME_DATA)
+	else if (format == FLAME_DATA || format == DIFF_DATA)
 		check_flame_data(text, len);
 	else if (format == JSON || format == REPORT_JSON || format == SPEEDSCOPE ||
 		 format == FIREFOX)

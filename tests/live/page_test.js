@@ -27,6 +27,8 @@ async function drive(browser, kind, width, height, file) {
 	lines = await page.eval(CHECKS + '(' + JSON.stringify(kind) + ')');
 	if (kind === 'small')
 		lines.push(...await byHand(page));
+	if (kind === 'diff')
+		lines.push(...await diffByHand(page));
 	/* One is what checkPolicy() provokes. */
 	const errors = page.errors.filter((e) => !e.includes('violates the following Content Security Policy'));
 
@@ -129,6 +131,75 @@ async function byHand(page) {
 			if (App.zoom || performance.now() - began > 2000) { clearInterval(look); done(); } }, 20); })`);
 	}
 	await is('a touch zooms', 'App.capture.symbols[App.tree.symbol[App.zoom]].name', 'nginx (200)');
+	return lines;
+}
+
+/* Both graphs of a difference. */
+async function diffByHand(page) {
+	const lines = [];
+	const press = async (key) => {
+		const text = key.length === 1 ? key : key === 'Enter' ? '\r' : undefined;
+
+		await page.call('Input.dispatchKeyEvent', {type: 'keyDown', key, code: key, text});
+		await page.call('Input.dispatchKeyEvent', {type: 'keyUp', key, code: key});
+	};
+	const is = async (what, expression, expected) => {
+		const seen = await page.eval(expression);
+
+		lines.push(seen === expected ? 'ok      ' + what
+			: 'FAILED  ' + what + ': ' + JSON.stringify(seen) + ', not ' + JSON.stringify(expected));
+	};
+	const mouse = (type, x, y, more) => page.call('Input.dispatchMouseEvent',
+		Object.assign({type, x, y, button: 'left', buttons: 1, clickCount: 1}, more));
+	const frame = (graph, name) => page.eval(`(() => { const g = ${graph}, n = Array.from(g.tree.symbol,
+		(s) => App.capture.symbols[s].name).indexOf(${JSON.stringify(name)}), b = Graph.box(g, n),
+		r = g.scroller.getBoundingClientRect();
+		return [r.left + b.x + b.width / 2, r.top + b.y - g.scroller.scrollTop + b.height / 2]; })()`);
+	const nameOf = (graph, node) => `App.capture.symbols[${graph}.tree.symbol[${node}]].name`;
+	const other = 'App.changes.graph';
+
+	await page.eval('globalThis.byId = (id) => document.getElementById(id); location.hash = "#process=all"; App.readHash(); App.render()');
+	let [x, y] = await frame('App.graph', 'Shop.Orders.Price');
+
+	await mouse('mouseMoved', x, y);
+	await is('the pointer is shown in the other graph, too', nameOf(other, other + '.hover'), 'Shop.Orders.Price');
+	await is('the tip tells both sides', `/before 50\\.0 %.* · after 60\\.0 %.* · change \\+50\\.0 %$/.test(byId('tip')
+		.querySelector('.figures').textContent)`, true);
+	[x, y] = await frame(other, 'Shop.Orders.List');
+	await mouse('mouseMoved', x, y);
+	await is('and the other way round', nameOf('App.graph', 'App.graph.hover'), 'Shop.Orders.List');
+	await mouse('mousePressed', x, y);
+	await mouse('mouseReleased', x, y);
+	await is('a click in the other graph zooms this one', nameOf('App', 'App.zoom'), 'Shop.Orders.List');
+	await is('and itself', nameOf(other, other + '.zoom'), 'Shop.Orders.List');
+	await press('Escape');
+	await is('Escape goes back in both', `${nameOf('App', 'App.zoom')} + ' ' + ${nameOf(other, other + '.zoom')}`,
+		Array(2).fill('Microsoft.AspNetCore.Server.Kestrel.HttpProtocol.ProcessRequests').join(' '));
+	await press('0');
+	await press('t');
+	await is('t goes to the other graph', 'document.activeElement.id', 'other');
+	await press('ArrowDown');
+	await press('ArrowDown');
+	await press('Enter');
+	await is('which is walked by keys, and zooms by Enter', `App.zoom > 0 && ${other}.zoom > 0`, true);
+	await press('0');
+	await press('w');
+	await is('w takes the other side up', `byId('graph-title').textContent.startsWith('before: ')`, true);
+	await is('with its samples', 'App.tree.total[0]', 2400);
+	await press('w');
+	[x, y] = await frame(other, 'Shop.Orders.List');
+	await mouse('mousePressed', x, y, {button: 'right', buttons: 2});
+	await mouse('mouseReleased', x, y, {button: 'right', buttons: 2});
+	await is('a right click there opens the menu', `byId('menu').querySelector('.title').textContent`, 'Shop.Orders.List');
+	await press('Escape');
+	await press('7');
+	await is('7 is what changed', `byId('table').querySelector('h3').textContent`, 'What changed for certain');
+	[x, y] = await page.eval(`(() => { const r = byId('table').querySelector('tbody tr').getBoundingClientRect();
+		return [r.left + 20, r.top + r.height / 2]; })()`);
+	await mouse('mousePressed', x, y);
+	await mouse('mouseReleased', x, y);
+	await is('a click on a finding finds it', 'App.state.view + " " + App.state.search', 'flame Shop.Orders.Price');
+	await is('in both graphs', `App.graph.mask.includes(1) && ${other}.mask.includes(1)`, true);
 	return lines;
 }
 

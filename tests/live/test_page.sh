@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The flame graph page in headless Chromium: driven, asked about its DOM, its picture checked.
 # mostly waits, 15 s
-# usage: test_page.sh [PAGE.html | CAPTURE]   besides the pages that tests/unit/output/test_flame.c makes
+# usage: test_page.sh [PAGE.html | CAPTURE]   besides the pages that tests/unit/output makes
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build}
@@ -63,11 +63,11 @@ P
 # The Makefile names files below this folder without it.
 make -s BUILD="$BUILD" "$(realpath -m --relative-base="$PWD" "$BUILD")/unit/output" || exit 1
 mkdir "$tmp/pages"
-HOTRUN_TEST_PAGES=$tmp/pages "$BUILD/unit/output" --filter 'flame/writes_pages' >/dev/null 2>&1 ||
+HOTRUN_TEST_PAGES=$tmp/pages "$BUILD/unit/output" --filter '*/writes_pages' >/dev/null 2>&1 ||
 	fail "no test pages"
 p=$tmp/pages
 set -- "${1:-}" small 1400 800 $p/small.html small 900 600 $p/small.html large 1400 800 $p/large.html \
-	blocked 1400 800 $p/blocked.html older 1400 800 $p/older.html gap 1400 800 $p/gap.html empty 900 600 $p/empty.html
+	blocked 1400 800 $p/blocked.html older 1400 800 $p/older.html gap 1400 800 $p/gap.html empty 900 600 $p/empty.html diff 1400 800 $p/diff.html
 shown=$p/small.html
 if [ -n "$1" ]; then
 	case $1 in

@@ -69,7 +69,8 @@
 		      document.querySelectorAll('img, iframe, object, embed, svg, a, link').length, 0);
 		equal('scripts are the page\'s own',
 		      document.querySelectorAll('script').length, 4);
-		check('title is the host\'s', document.title.startsWith('hotrun: '), document.title);
+		check('title is the host\'s, or of the captures', document.title.startsWith(kind === 'diff' ? 'hotrun diff: '
+			: 'hotrun: '), document.title);
 	}
 
 	function checkTree(what) {
@@ -585,6 +586,40 @@
 		check('PNG is one', png.type === 'image/png' && png.size > 2000, png && png.size);
 	}
 
+	/* --- a difference ------------------------------------------------------------------------- */
+
+	function checkDiff() {
+		const p = page(), rows = () => [...byId('table').querySelectorAll('section')];
+		const step = (name) => p.shown.step(p.tree.id[find(name)]);
+
+		App.change({process: null, zoom: 0, search: '', filters: [], span: {kind: 'slices', first: 1, last: 1}});
+		equal('after is above', byId('graph-title').textContent.startsWith('after: tuesday.hotrun'), true);
+		equal('with its samples', p.tree.total[0], 3000);
+		equal('before is below', p.changes.shown.tree.total[0], 2400);
+		equal('what grew is so', step('Shop.Orders.Price'), 2);
+		equal('what calls it, too', step('Shop.Orders.List'), 2);
+		equal('what did not is within the noise', p.shown.step(p.tree.id[Array.from(p.tree.symbol)
+			.findIndex((s) => p.capture.symbols[s].name.startsWith('get'))]), 0);
+		equal('its own colour says so', p.colours.by, 'change');
+		equal('there is no time to choose', byId('time').hidden, true);
+		equal('nor threads', byId('views').querySelector('[data-view="threads"]').hidden, true);
+		equal('the legend tells colours', byId('legend').children.length, 7);
+		equal('the list is of findings', byId('hottest-list').textContent.includes('Shop.Orders.Price'), true);
+		App.change({filters: [{kind: 'focus', how: 'is', text: 'Shop.Orders.Price'}]});
+		equal('a filter holds for both', p.tree.total[0] + ' ' + p.changes.shown.tree.total[0], '1800 1200');
+		App.change({filters: []});
+		App.change({view: 'tree'});
+		check('the tree has both sides', /Before.*After.*Change/.test(byId('table').textContent), byId('table').textContent);
+		App.change({view: 'report'});
+		check('the findings have their interval', /^\+50\.0 % ± \d/.test(rows()[0].querySelector('tbody td').textContent),
+			rows()[0].textContent);
+		check('requests stand beside them', /2\.?\d* ms/.test(rows()[1].textContent), rows()[1].textContent);
+		check('and the text', rows()[2].textContent.includes('Shop.Orders.Price'), rows()[2].textContent);
+		for (const view of ['sandwich', 'bottom', 'modules', 'flame'])
+			App.change({view});
+		equal('hostile names are text', document.querySelectorAll('main b:not(.grid b), main script').length, 0);
+	}
+
 	const suites = {
 		small: [checkSafety, checkAny, checkHeader, checkChooser, checkSearch, checkZoom, checkHottest,
 			checkKeys,
@@ -596,6 +631,7 @@
 		gap: [checkSafety, checkGap],
 		empty: [checkSafety, checkEmpty],
 		any: [checkSafety, checkAny],
+		diff: [checkSafety, checkDiff, checkSafety],
 	};
 
 	for (const suite of suites[kind]) {

@@ -60,26 +60,37 @@ function theme(name) {
 	const all = (prefix) => [...text.matchAll(new RegExp(`--(${prefix}-\\w+): (\\d+) (\\d+) (\\d+);`, 'g'))]
 		.map((m) => ({name: m[1], rgb: rgbOfHsl(...m.slice(2).map(Number))}));
 
-	return {kinds: all('kind'), hues: all('hue'), text: rgbOfHex(/--frame-text: (#\w{6})/.exec(text)[1])};
+	return {kinds: all('kind'), hues: all('hue'), changes: [...all('grew'), ...all('fell')], text: rgbOfHex(/--frame-text: (#\w{6})/.exec(text)[1])};
 }
 
 for (const name of ['light', 'dark']) {
-	const {kinds, hues, text} = theme(name);
+	const {kinds, hues, changes, text} = theme(name);
+	const apart = (eyes, a, b, least) => {
+		const [p, q] = [seen(eyes, a.rgb), seen(eyes, b.rgb)];
+		const distance = Math.hypot(...p.map((v, n) => v - q[n]));
+
+		assert.ok(distance >= least, `${a.name} and ${b.name}: ${distance.toFixed(1)}`);
+	};
 	const code = kinds.filter((k) => !/note|process|root/.test(k.name));
 
 	for (const eyes of Object.keys(EYES))
 		test(`${name}, eyes: ${eyes}`, () => {
 			assert.equal(code.length + hues.length, 15);
 			for (const set of [code, hues])
-				set.forEach((a, i) => set.slice(i + 1).forEach((b) => {
-					const [p, q] = [seen(eyes, a.rgb), seen(eyes, b.rgb)];
-					const distance = Math.hypot(...p.map((v, n) => v - q[n]));
+				set.forEach((a, i) => set.slice(i + 1).forEach((b) => apart(eyes, a, b, 19)));
+			/* What grew is not taken for what fell, nor either for noise; steps are shades of one. */
+			const noise = kinds.find((k) => k.name === 'kind-unknown');
 
-					assert.ok(distance >= 19, `${a.name} and ${b.name}: ${distance.toFixed(1)}`);
-				}));
+			assert.equal(changes.length, 6);
+			for (const a of changes) {
+				apart(eyes, a, noise, 8);
+				for (const b of changes)
+					if (a !== b)
+						apart(eyes, a, b, a.name.slice(0, 4) === b.name.slice(0, 4) ? 8 : 16);
+			}
 		});
 	test(`${name}: text can be read`, () => {
-		for (const {name: colour, rgb} of [...kinds, ...hues]) {
+		for (const {name: colour, rgb} of [...kinds, ...hues, ...changes]) {
 			const [dark, bright] = [brightness(rgb), brightness(text)].sort((a, b) => a - b);
 
 			assert.ok((bright + 0.05) / (dark + 0.05) >= 4.5, `${colour}: ${(bright + 0.05) / (dark + 0.05)}`);

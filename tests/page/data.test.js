@@ -147,6 +147,31 @@ test('a filter that is no pattern does nothing, and is told', () => {
 	assert.match(shown.wrong.get(0), /missing/);
 });
 
+test('a filter that takes too long is not applied at all, and is told; others are', (t) => {
+	const c = read(), {compile} = Search, costly = {kind: 'hide', how: 're', text: 'slow'};
+	const cheap = {kind: 'hide', how: 'is', text: 'gc'}, expected = made(c, {filters: [cheap]});
+
+	/* One that finds all, until it has worked too much: patterns themselves are in pattern.test.js. */
+	t.after(() => { Search.compile = compile; });
+	Search.compile = (text, how) => {
+		let work = 0;
+
+		return text !== 'slow' ? compile(text, how)
+			: {test: () => ++work <= 3, isCostly: () => work > 3};
+	};
+	const source = Shown.create(c), state = Object.assign(State.initial(c), {filters: [costly, cheap]});
+	const shown = Shown.make(source, state);
+
+	assert.ok(expected.tree.total[0] < 12);
+	assert.equal(lines(c, shown.tree), lines(c, expected.tree));
+	assert.deepEqual([...shown.wrong], [[0, 'takes too long, is not applied']]);
+	assert.equal(lines(c, Shown.make(source, Object.assign(state, {weight: 'harm'})).tree),
+		lines(c, made(c, {filters: [cheap], weight: 'harm'}).tree), 'nor later');
+	for (const kind of ['focus', 'merge', 'thread'])
+		assert.equal(made(c, {filters: [Object.assign({}, costly, {kind, text: 'slow'}), cheap]}).tree.total[0],
+			expected.tree.total[0], kind);
+});
+
 test('who was seen in a frame, and when', () => {
 	const c = read(), shown = made(c, {}), seen = Tree.seen(c, shown.folded, shown.tree, shown.selection);
 	const at = (name) => Array.from(shown.tree.symbol, (row) => c.symbols[row].name).indexOf(name);

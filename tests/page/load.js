@@ -8,7 +8,8 @@ const vm = require('node:vm');
 
 const FOLDER = path.join(__dirname, '../../user/output/page');
 const PURE = {Format: 'format', Pattern: 'pattern', Codec: 'codec', Capture: 'capture', Search: 'search',
-	Seconds: 'seconds', Selection: 'selection', Folds: 'folds', Tree: 'tree', State: 'state', Shown: 'shown', Save: 'save'};
+	Seconds: 'seconds', Selection: 'selection', Folds: 'folds', Tree: 'tree', State: 'state', Shown: 'shown', Save: 'save',
+	Changes: 'changes'};
 
 function load() {
 	const source = Object.values(PURE).map((file) =>

@@ -30,8 +30,8 @@ struct switch_taken {
 /*
  * Adds the rows of the window, in their order. It begins where the rows of all CPUs are whole. Who
  * is not in the model is SWITCH_UNKNOWN, and counted under LOSS_SWITCHES, as are switches that
- * fired no program. 0; -ENOMEM; -EAGAIN: they are overwritten faster than they are read. Then there are
- * none.
+ * fired no program. 0; -ENOMEM; -EAGAIN: they are overwritten faster than they are read. Then
+ * there are none.
  */
 int switch_take(struct switch_ring *ring, const struct switch_window *window, struct model *m,
 		struct switch_taken *ret_taken);

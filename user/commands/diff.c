@@ -48,9 +48,10 @@ static const struct command_option rows[] = {
 	       "instead: the smallest change of each method that captures like these would show",
 	       option_true, IN(effects)),
 	OPTION(0, "format", "FORMAT",
-	       "text (default); json: for machines; or svg: the flame graphs of both in the "
-	       "colours of their change",
-	       option_word, OPTION_WORDS("text", "json", "svg"), IN(format)),
+	       "text (default); json: for machines; html: one page with both flame graphs in the "
+	       "colours of their change, the findings and what stands beside them; or svg: the "
+	       "graphs alone",
+	       option_word, OPTION_WORDS("text", "json", "svg", "html"), IN(format)),
 	OPTION('o', "output", "RESULT", "where to write (default: stdout)", option_text,
 	       .complete = COMPLETE_FILE, IN(output)),
 	OPTION(0, "rows", "N", "rows of each table, 0 for all (default 20)", option_count,
@@ -148,7 +149,7 @@ static int open_side(struct given *g, const struct arguments *a)
 /* By the number of their word. */
 static int (*const writers[])(FILE *out, const struct diff *d, const struct diff_beside *beside,
 			      const struct diff_options *options) = {
-	diff_write_text, diff_write_json, diff_write_svg};
+	diff_write_text, diff_write_json, diff_write_svg, diff_write_page};
 
 static int write_it(const struct arguments *a, const struct diff *d,
 		    const struct diff_beside *beside, const struct diff_options *options)
@@ -277,6 +278,7 @@ const struct command diff_command = {
 	.examples = "  hotrun diff before.hotrun after.hotrun\n"
 		    "  hotrun diff -p Shop.Api monday.hotrun@14:00..14:05 tuesday.hotrun\n"
 		    "  hotrun diff slow.hotrun@0..20 slow.hotrun@40..60\n"
+		    "  hotrun diff --format html -o diff.html before.hotrun after.hotrun\n"
 		    "  hotrun diff --fail-above 5% base.hotrun new.hotrun >diff.txt\n",
 	.notes =
 		"Named is what changed for certain: of what is named, 1 in 40 is so by chance. How "

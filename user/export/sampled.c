@@ -18,10 +18,12 @@
 #define NOT_LOOKED_UP (MODEL_NONE - 1)
 
 struct builder {
-	struct sampled *s;
+	struct model *m;
+	struct sampled *s; /* NULL: sums alone are wanted */
 	const struct export_options *o;
 	unsigned int wanted;
 	bool blocked; /* the samples of the model are blocked time now */
+	uint64_t (*of_thread)[EXPORT_WEIGHTS];
 	uint32_t frames[RESOLVE_MAX_FRAMES];
 };
 
@@ -155,10 +157,29 @@ static int gather(struct builder *b)
 	return err;
 }
 
-/* Blocked time stands in the place of the samples meanwhile. */
-static int gather_blocked(struct builder *b)
+/* The same without their stacks. */
+static int gather_sums(struct builder *b)
 {
-	struct model *m = b->s->m;
+	const struct model *m = b->m;
+
+	for (size_t i = 0; i < m->samples_cnt; i++) {
+		const struct model_sample *sample = &m->samples[i];
+		uint64_t values[EXPORT_WEIGHTS];
+
+		if (sample->kind != SAMPLE_ON_CPU ||
+		    !export_wants(b->o, m->threads[sample->thread].process) ||
+		    !values_of(b, sample, values))
+			continue;
+		for (int k = 0; k < EXPORT_WEIGHTS; k++)
+			b->of_thread[sample->thread][k] += values[k];
+	}
+	return 0;
+}
+
+/* Blocked time stands in the place of the samples meanwhile. */
+static int gather_blocked(struct builder *b, int (*gather_these)(struct builder *b))
+{
+	struct model *m = b->m;
 	struct model_sample *samples = m->samples;
 	size_t cnt = m->samples_cnt, cap = m->samples_cap;
 	int err;
@@ -168,7 +189,7 @@ static int gather_blocked(struct builder *b)
 	err = blocked_as_samples(m, b->o->idle);
 	b->blocked = true;
 	if (!err)
-		err = gather(b);
+		err = gather_these(b);
 	free(m->samples);
 	m->samples = samples;
 	m->samples_cnt = cnt;
@@ -216,11 +237,19 @@ static void sort(struct sampled *s, enum sampled_order order)
 		qsort(s->rows, s->rows_cnt, sizeof(*s->rows), compare[order]);
 }
 
+static int gather_all(struct builder *b, int (*gather_these)(struct builder *b))
+{
+	unsigned int on_cpu = SAMPLED_WEIGHT(EXPORT_SAMPLES) | SAMPLED_WEIGHT(EXPORT_WAITERS);
+	int err = b->wanted & on_cpu ? gather_these(b) : 0;
+
+	if (!err && b->wanted & SAMPLED_WEIGHT(EXPORT_BLOCKED))
+		err = gather_blocked(b, gather_these);
+	return err;
+}
+
 static int build(struct builder *b)
 {
 	struct sampled *s = b->s;
-	unsigned int on_cpu = SAMPLED_WEIGHT(EXPORT_SAMPLES) | SAMPLED_WEIGHT(EXPORT_WAITERS);
-	int err;
 
 	s->modules_cnt = s->m->locations_cnt;
 	s->modules = malloc((s->modules_cnt + 1) * sizeof(*s->modules));
@@ -228,10 +257,7 @@ static int build(struct builder *b)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->modules_cnt; i++)
 		s->modules[i] = NOT_LOOKED_UP;
-	err = b->wanted & on_cpu ? gather(b) : 0;
-	if (!err && b->wanted & SAMPLED_WEIGHT(EXPORT_BLOCKED))
-		err = gather_blocked(b);
-	return err;
+	return gather_all(b, gather);
 }
 
 struct sampled *sampled_new(struct model *m, const struct export_options *options,
@@ -243,7 +269,7 @@ struct sampled *sampled_new(struct model *m, const struct export_options *option
 
 	if (!err) {
 		s->m = m;
-		*b = (struct builder){.s = s, .o = options, .wanted = wanted};
+		*b = (struct builder){.m = m, .s = s, .o = options, .wanted = wanted};
 		err = build(b);
 	}
 	free(b);
@@ -254,6 +280,20 @@ struct sampled *sampled_new(struct model *m, const struct export_options *option
 	}
 	sort(s, order);
 	return s;
+}
+
+int sampled_sums(struct model *m, const struct export_options *options, unsigned int wanted,
+		 uint64_t (*ret_of_thread)[EXPORT_WEIGHTS])
+{
+	struct builder *b = calloc(1, sizeof(*b));
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	*b = (struct builder){.m = m, .o = options, .wanted = wanted, .of_thread = ret_of_thread};
+	err = gather_all(b, gather_sums);
+	free(b);
+	return err;
 }
 
 void sampled_free(struct sampled *s)

@@ -51,6 +51,9 @@ enum sampled_order {
  * are left out. NULL with errno ENOMEM. */
 struct sampled *sampled_new(struct model *m, const struct export_options *options,
 			    unsigned int wanted, enum sampled_order order);
+/* What threads (by row) have of those, without stacks: added to ret_of_thread. 0 or -ENOMEM. */
+int sampled_sums(struct model *m, const struct export_options *options, unsigned int wanted,
+		 uint64_t (*ret_of_thread)[EXPORT_WEIGHTS]);
 /* Takes NULL. */
 void sampled_free(struct sampled *s);
 

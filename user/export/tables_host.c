@@ -21,7 +21,7 @@ static struct value duration(const struct subject *s)
 
 static struct value total(const struct subject *s, enum export_weight weight)
 {
-	return tables_weight(tables_of(s), weight, tables_of(s)->s->totals[weight]);
+	return tables_weight(tables_of(s), weight, tables_of(s)->totals[weight]);
 }
 
 static struct value total_samples(const struct subject *s)

@@ -13,12 +13,14 @@ struct tables {
 	struct model *m;
 	const struct export_options *o;
 	const struct tables_sink *sink;
+	/* What the tables that are asked for need (tables.c); else NULL. */
 	struct sampled *s; /* by time */
 	struct timeline *t;
 	struct export_about about;
 	bool known[EXPORT_WEIGHTS];
 	/* Sums of samples, by row. */
 	uint64_t (*of_process)[EXPORT_WEIGHTS], (*of_thread)[EXPORT_WEIGHTS];
+	uint64_t totals[EXPORT_WEIGHTS];
 };
 
 /* A column that is one table's alone. */

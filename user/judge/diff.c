@@ -29,7 +29,6 @@ struct asked {
 	double p; /* by its weight: see DIFF_FALSE */
 	uint32_t method;
 	enum diff_of of;
-	struct diff_value value;
 };
 
 static int compare_asked(const void *pa, const void *pb)
@@ -125,7 +124,7 @@ static double *nameless_changes(const struct diff *d)
 
 			if (!is_nameless(diff_book_symbol(b, i)))
 				continue;
-			change = diff_value_of(d, i, (enum diff_of)of).change;
+			change = diff_change_of(d, i, (enum diff_of)of).change;
 			/* With what it calls where that is more: callees have their names. */
 			if (fabs(change) > fabs(changes[b->methods[i].kind]))
 				changes[b->methods[i].kind] = change;
@@ -134,13 +133,14 @@ static double *nameless_changes(const struct diff *d)
 }
 
 /* Whether its name alone may have come or gone. */
-static bool may_be_its_name(const struct diff *d, const struct asked *a, const double *nameless)
+static bool may_be_its_name(const struct diff *d, const struct diff_finding *f,
+			    const double *nameless)
 {
-	const struct model_symbol *s = diff_book_symbol(d->book, a->method);
-	double other = nameless[d->book->methods[a->method].kind];
+	const struct model_symbol *s = diff_book_symbol(d->book, f->method);
+	double other = nameless[d->book->methods[f->method].kind];
 
-	return is_nameless(s) || (model_is_managed(s) && a->value.change * other < 0 &&
-				  fabs(a->value.change) <= fabs(other) + a->value.error);
+	return is_nameless(s) || (model_is_managed(s) && f->value.change * other < 0 &&
+				  fabs(f->value.change) <= fabs(other) + f->value.error);
 }
 
 /* Owned; NULL without memory. */
@@ -164,8 +164,8 @@ static struct asked *ask_all(struct diff *d)
 			if (!diff_samples_of(b, i, (enum diff_of)of))
 				continue;
 			asked[cnt] = (struct asked){.method = i, .of = (enum diff_of)of};
-			asked[cnt].value = diff_value_of(d, i, (enum diff_of)of);
-			asked[cnt].p = asked[cnt].value.p / diff_weight_of(d, i, (enum diff_of)of);
+			asked[cnt].p = diff_change_of(d, i, (enum diff_of)of).p /
+				       diff_weight_of(d, i, (enum diff_of)of);
 			cnt++;
 		}
 	qsort(asked, cnt, sizeof(*asked), compare_asked);
@@ -198,15 +198,20 @@ static int add_findings(struct diff *d, const struct asked *asked, size_t cnt)
 	if (!nameless)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++) {
-		if (may_be_its_name(d, &asked[i], nameless)) {
+		struct diff_finding finding = {
+			.method = asked[i].method,
+			.of = asked[i].of,
+			.value = diff_value_of(d, asked[i].method, asked[i].of),
+		};
+
+		if (may_be_its_name(d, &finding, nameless)) {
 			d->perhaps_names++;
 			continue;
 		}
 		if (GROW(d->findings, d->findings_cnt, d->findings_cap))
 			return -ENOMEM;
-		d->findings[d->findings_cnt++] = (struct diff_finding){
-			.method = asked[i].method, .of = asked[i].of, .value = asked[i].value};
-		d->most_growth = fmax(d->most_growth, diff_grew_least(&asked[i].value));
+		d->findings[d->findings_cnt++] = finding;
+		d->most_growth = fmax(d->most_growth, diff_grew_least(&finding.value));
 	}
 	d->found = d->findings_cnt;
 	if (d->found)

@@ -104,6 +104,11 @@ struct diff_value diff_value_of(const struct diff *d, uint32_t method, enum diff
  * *ret_change: of what it was, -1..1 (1: it is new). Its kind's unit. */
 bool diff_node_changed(const struct diff *d, uint32_t node, double *ret_change);
 
+/* What that rests on: one tick of a side in the unit of the figures of a kind, and by what part a
+ * figure of a side may drift. */
+double diff_of_tick(const struct diff *d, uint32_t kind, int side);
+double diff_drift_share(const struct diff_side *side);
+
 /* Lower end of what the change is, as a part of what it was before; negative for what fell.
  * INFINITY where there was nothing before. */
 double diff_grew_least(const struct diff_value *value);

@@ -10,12 +10,12 @@
 double diff_samples_of(const struct diff_book *book, uint32_t method, enum diff_of of);
 /* Of the chances to be named by mistake, 1 on the mean. */
 double diff_weight_of(const struct diff *d, uint32_t method, enum diff_of of);
+/* diff_value_of() without its error and least, which are NAN: quick. */
+struct diff_value diff_change_of(const struct diff *d, uint32_t method, enum diff_of of);
 /* Whether the CPU time of a kind was counted by switches wherever it had any. */
 bool diff_is_counted(const struct diff_kind *kind);
 /* All CPU time of a kind of processes. */
 struct diff_value diff_value_of_kind(const struct diff *d, uint32_t kind);
-/* One tick in the unit of the figures of a kind. */
-double diff_of_tick(const struct diff *d, uint32_t kind, int side);
 /* What another finding explains goes; of the others it is told where they are. 0 or -ENOMEM. */
 int diff_tell_findings(struct diff *d);
 #endif

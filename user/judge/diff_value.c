@@ -45,13 +45,22 @@ static double ratio_of(const struct ratio *r, double *ret_variance)
 	return value;
 }
 
+static double drift_share(double seconds)
+{
+	return fmax(seconds > 0 ? DIFF_DRIFT / sqrt(seconds) : 0, DIFF_DRIFT_LEAST);
+}
+
+double diff_drift_share(const struct diff_side *side)
+{
+	return drift_share(side->all_seconds);
+}
+
 /* What drifts slowly, of a ratio: its variance. */
 static double drift_of(const struct ratio *r, double value)
 {
-	double share = r->seconds > 0 ? DIFF_DRIFT / sqrt(r->seconds) : 0;
+	double drift = drift_share(r->seconds) * value;
 
-	share = fmax(share, DIFF_DRIFT_LEAST) * value;
-	return share * share;
+	return drift * drift;
 }
 
 static double parts_freedom(double variance, uint32_t parts)
@@ -59,7 +68,8 @@ static double parts_freedom(double variance, uint32_t parts)
 	return parts > 1 ? variance * variance / (parts - 1) : 0;
 }
 
-/* chance: under which such a change would be named, alone among all. */
+/* chance: under which such a change would be named, alone among all; 0: neither error nor least is
+ * wanted, which take a hundred times the work of the rest. */
 static struct diff_value compare(const struct ratio sides[static DIFF_SIDES], double chance)
 {
 	double variance[DIFF_SIDES], drift, sum, se, df, spread;
@@ -80,9 +90,11 @@ static struct diff_value compare(const struct ratio sides[static DIFF_SIDES], do
 	spread = parts_freedom(variance[DIFF_BEFORE], sides[DIFF_BEFORE].parts) +
 		 parts_freedom(variance[DIFF_AFTER], sides[DIFF_AFTER].parts);
 	df = spread > 0 ? se * se * se * se / spread : INFINITY;
-	v.error = student_t(0.05, df) * se;
 	v.p = student_p(v.change / se, df);
-	v.least = (student_t(chance, df) + POWER_T) * se;
+	if (chance > 0) {
+		v.error = student_t(0.05, df) * se;
+		v.least = (student_t(chance, df) + POWER_T) * se;
+	}
 	return v;
 }
 
@@ -127,7 +139,8 @@ static double chance_of(const struct diff *d, uint32_t method, enum diff_of of)
 	return DIFF_FALSE * (weight > 0 ? weight : 1) / (double)(d->tested ?: 1);
 }
 
-struct diff_value diff_value_of(const struct diff *d, uint32_t method, enum diff_of of)
+static struct diff_value compare_method(const struct diff *d, uint32_t method, enum diff_of of,
+					double chance)
 {
 	const struct diff_method *row = &d->book->methods[method];
 	struct ratio sides[DIFF_SIDES] = {0};
@@ -141,7 +154,17 @@ struct diff_value diff_value_of(const struct diff *d, uint32_t method, enum diff
 		for (uint32_t i = 0; i < s->parts; i++)
 			sides[at].of[i] = d->book->counts[method][at][of][i] * s->tick_s;
 	}
-	return compare(sides, chance_of(d, method, of));
+	return compare(sides, chance);
+}
+
+struct diff_value diff_value_of(const struct diff *d, uint32_t method, enum diff_of of)
+{
+	return compare_method(d, method, of, chance_of(d, method, of));
+}
+
+struct diff_value diff_change_of(const struct diff *d, uint32_t method, enum diff_of of)
+{
+	return compare_method(d, method, of, 0);
 }
 
 /* Whether its CPU time was counted by switches wherever it had any. */
@@ -201,18 +224,10 @@ double diff_of_tick(const struct diff *d, uint32_t kind, int at)
 	return by > 0 ? d->book->sides[at].tick_s / by : 0;
 }
 
-/* The kind of processes that a node is of. */
-static uint32_t kind_of_node(const struct diff_book *b, uint32_t node)
-{
-	const struct diff_node *n = &b->nodes[node];
-
-	return n->parent ? b->methods[n->method].kind : n->method;
-}
-
 bool diff_node_changed(const struct diff *d, uint32_t node, double *ret_change)
 {
 	const struct diff_node *n = &d->book->nodes[node];
-	uint32_t kind = kind_of_node(d->book, node);
+	uint32_t kind = diff_book_kind_of_node(d->book, node);
 	double value[DIFF_SIDES], variance = 0, most;
 
 	for (int at = 0; at < DIFF_SIDES; at++) {

@@ -39,24 +39,31 @@ static int ballot_init(struct ballot *b, const struct top *top)
 	return 0;
 }
 
-/* Samples with any such code. */
-static int count_with(struct model *m, uint32_t process, enum code code, uint64_t *ret_cnt)
+/* Samples with any code of the application, and with any managed code. */
+static int count_with(struct model *m, uint32_t process, uint64_t *ret_application,
+		      uint64_t *ret_managed)
 {
 	struct paths p = {0};
-	uint64_t cnt = 0;
+	uint64_t application = 0, managed = 0;
 	int err = paths_begin(&p, m, process, 0);
 
 	while (!err && paths_next(&p)) {
-		size_t i = 0;
+		uint64_t weight = model_weight(&m->samples[p.sample]);
+		bool has_application = false, has_managed = false;
 
-		while (i < p.methods_cnt && !code_is(m, p.methods[i], code))
-			i++;
-		cnt += i < p.methods_cnt ? model_weight(&m->samples[p.sample]) : 0;
+		for (size_t i = 0; i < p.methods_cnt; i++) {
+			has_application |= code_is(m, p.methods[i], CODE_OF_APPLICATION);
+			has_managed |= code_is(m, p.methods[i], CODE_MANAGED);
+		}
+		application += has_application ? weight : 0;
+		managed += has_managed ? weight : 0;
 	}
 	paths_end(&p);
-	if (!err)
-		*ret_cnt = cnt;
-	return err;
+	if (err)
+		return err;
+	*ret_application = application;
+	*ret_managed = managed;
+	return 0;
 }
 
 static bool may_stand(const struct model *m, const struct ballot *b, uint32_t symbol,
@@ -185,9 +192,7 @@ static int choose(struct model *m, uint32_t process, const struct top *top, stru
 	int err = ballot_init(b, top);
 
 	if (!err)
-		err = count_with(m, process, CODE_OF_APPLICATION, &start->application);
-	if (!err)
-		err = count_with(m, process, CODE_MANAGED, &managed);
+		err = count_with(m, process, &start->application, &managed);
 	if (err)
 		return err;
 	/* A runtime that mostly does something else, e.g. collects garbage. */

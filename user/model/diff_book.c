@@ -401,3 +401,10 @@ const struct model_symbol *diff_book_symbol(const struct diff_book *b, uint32_t 
 
 	return &b->sides[at].m->symbols[row->symbol[at]];
 }
+
+uint32_t diff_book_kind_of_node(const struct diff_book *b, uint32_t node)
+{
+	const struct diff_node *n = &b->nodes[node];
+
+	return n->parent ? b->methods[n->method].kind : n->method;
+}

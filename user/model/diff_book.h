@@ -78,6 +78,8 @@ void diff_book_free(struct diff_book *book);
 
 /* Row of the kind that a process is of, or MODEL_NONE. */
 uint32_t diff_book_kind(const struct diff_book *book, const struct model_process *process);
+/* Row of the kind of processes that a node is of; not of the root. */
+uint32_t diff_book_kind_of_node(const struct diff_book *book, uint32_t node);
 /* The symbol that a method is shown by: that of the side where it is, the later one first. */
 const struct model_symbol *diff_book_symbol(const struct diff_book *book, uint32_t method);
 #endif

@@ -33,6 +33,8 @@ void model_free(struct model *m)
 	free(m->modules);
 	free(m->stacks);
 	free(m->frames);
+	free(m->resolved);
+	free(m->recent);
 	free(m->symbols);
 	free(m->locations);
 	free(m->cgroups);
@@ -356,14 +358,19 @@ uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol)
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
+/* hash_u64() gives each id a hash of its own: the same hash is the same id, and its row need not be
+ * fetched to know that. */
 static bool stack_equal(const void *owner, uint32_t row, const void *key)
 {
-	return ((const struct model *)owner)->stacks[row].id == *(const uint64_t *)key;
+	(void)owner;
+	(void)row;
+	(void)key;
+	return true;
 }
 
 uint32_t model_stack_find(const struct model *m, uint64_t id)
 {
-	return hash_find(&m->stack_index, hash_u64(id), stack_equal, m, &id);
+	return hash_find(&m->stack_index, hash_u64(id), stack_equal, m, NULL);
 }
 
 uint32_t model_stack_add(struct model *m, const struct model_stack *stack, const uint64_t *frames)
@@ -384,6 +391,7 @@ uint32_t model_stack_add(struct model *m, const struct model_stack *stack, const
 	if (hash_add(&m->stack_index, hash_u64(stack->id), row))
 		goto limit;
 	copy.first_frame = m->frames_cnt;
+	copy.resolved_cnt = 0;
 	if (stack->frame_cnt)
 		memcpy(m->frames + m->frames_cnt, frames, stack->frame_cnt * sizeof(*frames));
 	m->frames_cnt += stack->frame_cnt;
@@ -395,6 +403,23 @@ limit:
 }
 
 /* --- locations ------------------------------------------------------------------------------- */
+
+void model_settle(struct model *m)
+{
+	m->settled = true;
+}
+
+static void unsettle(struct model *m)
+{
+	if (!m->settled)
+		return;
+	m->settled = false;
+	m->resolved_cnt = 0;
+	free(m->recent);
+	m->recent = NULL;
+	for (size_t i = 0; i < m->stacks_cnt; i++)
+		m->stacks[i].resolved_cnt = 0;
+}
 
 static bool location_equal(const void *owner, uint32_t row, const void *key)
 {
@@ -469,6 +494,7 @@ uint32_t model_location_add(struct model *m, const struct model_location *locati
 		goto limit;
 	link_location(m, &copy, row);
 	m->locations[m->locations_cnt++] = copy;
+	unsettle(m);
 	return row;
 limit:
 	model_loss_add(m, LOSS_MODEL_LIMIT, 1);
@@ -489,6 +515,7 @@ int model_location_restore(struct model *m, const struct model_location *locatio
 		return -ENOMEM;
 	link_location(m, &copy, row);
 	m->locations[m->locations_cnt++] = copy;
+	unsettle(m);
 	return 0;
 }
 
@@ -496,6 +523,7 @@ void model_locations_forget(struct model *m)
 {
 	m->locations_cnt = 0;
 	hash_clear(&m->location_index);
+	unsettle(m);
 }
 
 /* --- scheduler ------------------------------------------------------------------------------- */

@@ -269,8 +269,10 @@ struct model_stack {
 	uint16_t flags;	  /* STACK_* of bpf/events.h, STACK_BROKEN */
 	uint16_t frame_cnt;
 	uint8_t end;		/* enum stack_end of bpf/events.h: why, where it is broken */
+	uint16_t resolved_cnt;	/* frames in m->resolved from there on; 0 = none; not stored */
 	uint32_t left_out;	/* frames, in the middle: STACK_ROOT_FRAMES of the root follow */
 	uint32_t broken_module; /* row of the module where the walk broke, or MODEL_NONE */
+	uint32_t resolved;	/* not stored */
 	size_t first_frame;	/* in frames[] */
 };
 #define STACK_BROKEN 0x100 /* does not reach the root of its thread (judged when named) */
@@ -284,6 +286,8 @@ struct model_sample {
 	uint8_t kind;	 /* enum event_sample_kind */
 	uint8_t flags;	 /* SAMPLE_* of bpf/events.h */
 	uint32_t weight; /* ticks of host.sample_hz that it stands for; 0 = 1 */
+	/* Perhaps the rows of its stacks, a reader's guess: model_stack_find_at(). Not stored. */
+	uint32_t kernel_row, user_row;
 };
 
 static inline uint64_t model_weight(const struct model_sample *sample)
@@ -530,6 +534,9 @@ struct model_location {
 	const char *tier; /* "QuickJitted", ... or "" */
 };
 
+struct resolve_frame;
+struct resolve_recent;
+
 #define MODEL_TABLE(type, name) \
 	type *name;             \
 	size_t name##_cnt, name##_cap
@@ -572,6 +579,12 @@ struct model {
 		location_index, string_index, cgroup_index, endpoint_index;
 	MODEL_TABLE(char *, strings);
 	size_t strings_bytes;
+
+	/* A reader's, not stored: names are as they stay, so that what stacks mean is kept as it is
+	 * found out (resolve.c). Ends with the next location. */
+	bool settled;
+	MODEL_TABLE(struct resolve_frame, resolved);
+	struct resolve_recent *recent;
 
 	/* How the frames are to be read (frame_view.h); the reader's, not stored. */
 	bool raw_names, just_my_code;
@@ -620,6 +633,11 @@ uint32_t model_symbol_get(struct model *m, const struct model_symbol *symbol);
 uint32_t model_stack_add(struct model *m, const struct model_stack *stack, const uint64_t *frames);
 /* Row of the stack with that id, or MODEL_NONE. */
 uint32_t model_stack_find(const struct model *m, uint64_t id);
+/* The same, quick where the guess is right. */
+static inline uint32_t model_stack_find_at(const struct model *m, uint64_t id, uint32_t guess)
+{
+	return guess < m->stacks_cnt && m->stacks[guess].id == id ? guess : model_stack_find(m, id);
+}
 static inline const uint64_t *model_stack_frames(const struct model *m, const struct model_stack *s)
 {
 	return m->frames + s->first_frame;
@@ -670,6 +688,9 @@ uint32_t model_location_add(struct model *m, const struct model_location *locati
 /* Appends a location as a capture has it, without judging it again: tier is interned, and older is
  * MODEL_NONE or an earlier row of the same process and address. 0 or -ENOMEM. */
 int model_location_restore(struct model *m, const struct model_location *location);
+
+/* Says that no more locations will be added, nor stacks judged. */
+void model_settle(struct model *m);
 
 /* Forgets all locations, as if nothing had been looked up yet. */
 void model_locations_forget(struct model *m);

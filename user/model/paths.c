@@ -12,6 +12,7 @@ static int begin(struct paths *p, struct model *m, unsigned int flags)
 		.m = m,
 		.map.fold_unnamed = flags & PATHS_FOLD_UNNAMED,
 		.fold_recursion = flags & PATHS_FOLD_RECURSION,
+		.no_methods = flags & PATHS_NO_METHODS,
 		.just_my_code = m->just_my_code && !(flags & PATHS_ALL_FRAMES),
 	};
 	p->frames = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->frames));
@@ -145,6 +146,8 @@ bool paths_next(struct paths *p)
 	p->thread = p->m->samples[p->sample].thread;
 	p->frames_cnt = resolve_sample(p->m, &p->m->samples[p->sample], p->frames);
 	p->methods_cnt = 0;
+	if (p->no_methods)
+		return true;
 	if (p->just_my_code)
 		add_my_code(p);
 	for (size_t i = 0; !p->just_my_code && i < p->frames_cnt; i++)

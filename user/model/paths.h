@@ -24,6 +24,8 @@
 #define PATHS_FOLD_RECURSION 0x2u /* calls of a method by itself in a row are one frame */
 /* framework frames too, although the model is read as just my code */
 #define PATHS_ALL_FRAMES 0x4u
+/* frames[] alone is wanted: methods_cnt is 0 */
+#define PATHS_NO_METHODS 0x8u
 
 struct paths {
 	struct model *m;
@@ -35,7 +37,7 @@ struct paths {
 	uint16_t *calls;     /* of each of methods: how many frames in a row it stands for */
 	uint32_t *locations; /* of each of methods: where it was first, MODEL_NONE = nowhere */
 	size_t methods_cnt;
-	bool fold_recursion, just_my_code;
+	bool fold_recursion, just_my_code, no_methods;
 	uint32_t sample; /* row */
 	uint32_t thread; /* row */
 };

@@ -2,8 +2,10 @@
 #include "model/resolve.h"
 
 #include <linux/types.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "bpf/events.h"
 
 static const char OSR_TIER[] = "OptimizedTier1OSR";
@@ -27,17 +29,61 @@ static bool same_activation(const struct model *m, const struct resolve_frame *c
 	       strcmp(m->locations[caller->location].tier, OSR_TIER);
 }
 
+/* What addresses were found to mean last. Stacks that are asked for one after another share most of
+ * theirs, and the index of all is too large for the caches of a CPU. */
+#define RECENT_BITS 13
+struct resolve_recent {
+	uint64_t address;
+	uint32_t process;
+	uint32_t newest; /* row */
+};
+
+static uint32_t newest_location(struct model *m, uint32_t process, uint64_t address)
+{
+	uint64_t hash = (address ^ process) * 0x9e3779b97f4a7c15ull;
+	struct resolve_recent *recent;
+
+	if (m->settled && !m->recent)
+		m->recent = calloc(1u << RECENT_BITS, sizeof(*m->recent));
+	if (!m->settled || !m->recent)
+		return model_location_find(m, process, address, UINT64_MAX);
+	recent = &m->recent[hash >> (64 - RECENT_BITS)];
+	if (!recent->address || recent->address != address || recent->process != process)
+		*recent = (struct resolve_recent){
+			address, process, model_location_find(m, process, address, UINT64_MAX)};
+	return recent->newest;
+}
+
+/* A stack at a time, and whether it may mean something else at another. */
+struct stack_at {
+	const struct model_stack *s;
+	uint64_t time_ns;
+	bool varies;
+};
+
+static uint32_t location_of(struct model *m, struct stack_at *at, uint32_t i)
+{
+	uint64_t address = model_stack_address(m, at->s, i);
+	uint32_t newest = newest_location(m, at->s->process, address);
+
+	if (newest == MODEL_NONE || m->locations[newest].older == MODEL_NONE)
+		return newest;
+	at->varies = true;
+	return model_location_find(m, at->s->process, address, at->time_ns);
+}
+
 /*
  * Frames of a stack, from the leaf on, that are what they seem. Where code without frame pointers
  * led the walk astray, the "callers" from the first address outside all code on are stray words.
  */
-static uint32_t sound_frames(const struct model *m, const struct model_stack *s, uint64_t time_ns)
+static uint32_t sound_frames(struct model *m, struct stack_at *at)
 {
+	const struct model_stack *s = at->s;
+
 	if (!(s->flags & STACK_BROKEN))
 		return s->frame_cnt;
 	for (uint32_t i = 1; i < s->frame_cnt; i++) {
-		uint32_t location =
-			model_location_find(m, s->process, model_stack_address(m, s, i), time_ns);
+		uint32_t location = location_of(m, at, i);
 
 		if (location != MODEL_NONE &&
 		    m->symbols[m->locations[location].symbol].reason == REASON_NO_MAPPING)
@@ -65,26 +111,18 @@ static bool is_caller_unsure(const struct model *m, const struct model_stack *s,
 	return symbol->kind == KIND_JIT && symbol->reason == REASON_NAMED;
 }
 
-static size_t put_stack(struct model *m, uint64_t id, const struct model_sample *sample,
-			struct resolve_frame *frames)
+/* Its frames, root first. */
+static size_t walk_stack(struct model *m, struct stack_at *at, struct resolve_frame *frames)
 {
-	uint32_t row = model_stack_find(m, id);
-	const struct model_stack *s;
+	const struct model_stack *s = at->s;
 	size_t n = 0;
 
-	if (row == MODEL_NONE) {
-		frames[n++] = note(m, "[stack lost]", REASON_STACK_LOST);
-		return n;
-	}
-	s = &m->stacks[row];
 	if (s->flags & STACK_BROKEN)
 		frames[n++] = note(m, "[broken stack]", REASON_BROKEN);
 	else if (s->flags & STACK_TRUNCATED && !(s->flags & STACK_KERNEL))
 		frames[n++] = note(m, "[truncated]", REASON_TRUNCATED);
-	for (uint32_t i = sound_frames(m, s, sample->time_ns); i-- > 0;) {
-		uint64_t address = model_stack_address(m, s, i);
-		uint32_t location = model_location_find(m, s->process, address, sample->time_ns);
-
+	for (uint32_t i = sound_frames(m, at); i-- > 0;) {
+		uint32_t location = location_of(m, at, i);
 		struct resolve_frame frame = {0};
 
 		if (is_cut_at(s, i))
@@ -102,6 +140,46 @@ static size_t put_stack(struct model *m, uint64_t id, const struct model_sample 
 	return n;
 }
 
+/* Samples of one stack are many, and so are those who ask for each. */
+static void keep(struct model *m, struct model_stack *s, const struct resolve_frame *frames,
+		 size_t cnt)
+{
+	if (cnt > UINT16_MAX || m->resolved_cnt + cnt > UINT32_MAX)
+		return;
+	while (m->resolved_cap - m->resolved_cnt < cnt)
+		if (grow_array((void **)&m->resolved, m->resolved_cap, &m->resolved_cap,
+			       sizeof(*m->resolved)))
+			return;
+	memcpy(m->resolved + m->resolved_cnt, frames, cnt * sizeof(*frames));
+	s->resolved = (uint32_t)m->resolved_cnt;
+	s->resolved_cnt = (uint16_t)cnt;
+	m->resolved_cnt += cnt;
+}
+
+static size_t put_stack(struct model *m, uint64_t id, uint32_t guess, uint64_t time_ns,
+			struct resolve_frame *frames)
+{
+	uint32_t row = model_stack_find_at(m, id, guess);
+	struct stack_at at = {.time_ns = time_ns};
+	struct model_stack *s;
+	size_t n;
+
+	if (row == MODEL_NONE) {
+		frames[0] = note(m, "[stack lost]", REASON_STACK_LOST);
+		return 1;
+	}
+	s = &m->stacks[row];
+	if (s->resolved_cnt) {
+		memcpy(frames, m->resolved + s->resolved, s->resolved_cnt * sizeof(*frames));
+		return s->resolved_cnt;
+	}
+	at.s = s;
+	n = walk_stack(m, &at, frames);
+	if (m->settled && !at.varies)
+		keep(m, s, frames, n);
+	return n;
+}
+
 size_t resolve_sample(struct model *m, const struct model_sample *sample,
 		      struct resolve_frame *frames)
 {
@@ -113,11 +191,12 @@ size_t resolve_sample(struct model *m, const struct model_sample *sample,
 		return n;
 	}
 	if (sample->user_stack)
-		n += put_stack(m, sample->user_stack, sample, frames);
+		n += put_stack(m, sample->user_stack, sample->user_row, sample->time_ns, frames);
 	else if (sample->flags & SAMPLE_USER_STACK_FAULT)
 		frames[n++] = note(m, "[stack lost]", REASON_STACK_LOST);
 	if (sample->kernel_stack)
-		n += put_stack(m, sample->kernel_stack, sample, frames + n);
+		n += put_stack(m, sample->kernel_stack, sample->kernel_row, sample->time_ns,
+			       frames + n);
 	else if (sample->flags & SAMPLE_KERNEL_STACK_FAULT)
 		frames[n++] = note(m, "[kernel stack lost]", REASON_STACK_LOST);
 	if (!n)

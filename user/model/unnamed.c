@@ -10,9 +10,12 @@
 
 /* breaks[] has a counter for each module, and behind them one for breaks nobody knows where, by why
  * they broke. */
-static void add_stack(struct unnamed *u, const struct model *m, uint64_t id, uint64_t weight)
+static void add_stack(struct unnamed *u, const struct model *m, const struct model_sample *sample,
+		      uint64_t weight)
 {
-	uint32_t row = id ? model_stack_find(m, id) : MODEL_NONE;
+	uint32_t row = sample->user_stack
+			       ? model_stack_find_at(m, sample->user_stack, sample->user_row)
+			       : MODEL_NONE;
 	const struct model_stack *s;
 	size_t place;
 
@@ -146,13 +149,13 @@ static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
 		u->breaks[i].place = place_of(m, i / STACK_END_CNT);
 		u->breaks[i].end = (enum stack_end)(i % STACK_END_CNT);
 	}
-	err = paths_begin(&p, m, process, PATHS_ALL_FRAMES);
+	err = paths_begin(&p, m, process, PATHS_NO_METHODS);
 	while (!err && paths_next(&p)) {
 		uint64_t weight = model_weight(&m->samples[p.sample]);
 
 		u->samples += weight;
 		add_frames(u, &p, weight);
-		add_stack(u, m, m->samples[p.sample].user_stack, weight);
+		add_stack(u, m, &m->samples[p.sample], weight);
 	}
 	paths_end(&p);
 	merge_breaks(u, cnt);

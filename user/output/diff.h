@@ -2,9 +2,9 @@
 #ifndef HOTRUN_OUTPUT_DIFF_H
 #define HOTRUN_OUTPUT_DIFF_H
 /*
- * What `hotrun diff` says, as text, JSON (deploy/hotrun.schema.json), or a picture (SVG 1.1, no
- * script): the flame graphs of both sides, each as wide as its own samples, in the colours of their
- * change. Pure; no threads.
+ * What `hotrun diff` says, as text, JSON (deploy/hotrun.schema.json), a page, or a picture (SVG
+ * 1.1, no script): the flame graphs of both sides, each as wide as its own samples, in the colours
+ * of their change. No threads.
  */
 #include <stdio.h>
 
@@ -27,6 +27,20 @@ int diff_write_json(FILE *out, const struct diff *d, const struct diff_beside *b
 int diff_write_svg(FILE *out, const struct diff *d, const struct diff_beside *beside,
 		   const struct diff_options *options);
 
+/* One self-contained page (output/flame.h): both flame graphs, findings, what stands beside them.
+ * -E2BIG, or what getrandom(2) says, too. */
+int diff_write_page(FILE *out, const struct diff *d, const struct diff_beside *beside,
+		    const struct diff_options *options);
+
+/* The data block of the page alone, as it is before it is deflated. */
+int diff_write_data(FILE *out, const struct diff *d, const struct diff_beside *beside,
+		    const struct diff_options *options);
+
+/* Its part of the samples of a side. */
+double diff_node_share(const struct diff_book *book, uint32_t node, int side);
+/* Rows of nodes, by their callers' rows, of one caller those with more of both sides first; owned,
+ * NULL without memory. */
+uint32_t *diff_nodes_by_size(const struct diff_book *book);
 /* Rows of processes that are worth a line, most CPU of both sides first; owned, NULL without
  * memory. */
 uint32_t *diff_kinds(const struct diff *d, size_t *ret_cnt);

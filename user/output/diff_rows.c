@@ -102,3 +102,36 @@ uint32_t *diff_methods_by_size(const struct diff *d, size_t *ret_cnt)
 	*ret_cnt = cnt;
 	return rows;
 }
+
+double diff_node_share(const struct diff_book *b, uint32_t node, int at)
+{
+	uint64_t all = b->nodes[0].all[at][DIFF_TOTAL];
+
+	return all ? (double)b->nodes[node].all[at][DIFF_TOTAL] / (double)all : 0;
+}
+
+static double both_shares(const struct diff_book *b, uint32_t node)
+{
+	return diff_node_share(b, node, DIFF_BEFORE) + diff_node_share(b, node, DIFF_AFTER);
+}
+
+static int compare_nodes(const void *pa, const void *pb, void *arg)
+{
+	const struct diff_book *b = arg;
+	uint32_t x = *(const uint32_t *)pa, y = *(const uint32_t *)pb;
+	int c = COMPARE(b->nodes[x].parent + 1, b->nodes[y].parent + 1);
+
+	c = c ?: COMPARE(both_shares(b, y), both_shares(b, x));
+	return c ?: COMPARE(x, y);
+}
+
+uint32_t *diff_nodes_by_size(const struct diff_book *b)
+{
+	uint32_t *rows = reallocarray(NULL, b->nodes_cnt, sizeof(*rows));
+
+	for (uint32_t i = 0; rows && i < b->nodes_cnt; i++)
+		rows[i] = i;
+	if (rows)
+		qsort_r(rows, b->nodes_cnt, sizeof(*rows), compare_nodes, (void *)b);
+	return rows;
+}

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/compare.h"
 #include "output/diff.h"
 #include "output/html.h"
 #include "output/label.h"
@@ -33,47 +32,24 @@ struct picture {
 	char safe[4 * NAME_BYTES];
 };
 
-/* Its part of the samples of a side. */
-static double share_of_side(const struct diff_book *b, uint32_t node, int at)
-{
-	uint64_t all = b->nodes[0].all[at][DIFF_TOTAL];
-
-	return all ? (double)b->nodes[node].all[at][DIFF_TOTAL] / (double)all : 0;
-}
-
-static double size_of(const struct diff_book *b, uint32_t node)
-{
-	return share_of_side(b, node, DIFF_BEFORE) + share_of_side(b, node, DIFF_AFTER);
-}
-
-static int compare_rows(const void *pa, const void *pb, void *arg)
-{
-	const struct diff_book *b = arg;
-	uint32_t x = *(const uint32_t *)pa, y = *(const uint32_t *)pb;
-	int c = COMPARE(b->nodes[x].parent + 1, b->nodes[y].parent + 1);
-
-	c = c ?: COMPARE(size_of(b, y), size_of(b, x));
-	return c ?: COMPARE(x, y);
-}
-
 /* A node comes later than its caller in the book: depths in one pass. */
 static int lay_out(struct picture *p)
 {
 	const struct diff_book *b = p->d->book;
 
-	p->rows = calloc(b->nodes_cnt, sizeof(*p->rows));
+	p->rows = diff_nodes_by_size(b);
 	p->depth = calloc(b->nodes_cnt, sizeof(*p->depth));
 	p->from = calloc(b->nodes_cnt, sizeof(*p->from));
 	if (!p->rows || !p->depth || !p->from)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < b->nodes_cnt; i++) {
-		p->rows[i] = i;
 		p->depth[i] = i ? p->depth[b->nodes[i].parent] + 1 : 0;
 		if (p->depth[i] > p->deepest && p->depth[i] < MAX_ROWS &&
-		    size_of(b, i) * (WIDTH - 2 * MARGIN) >= NARROW)
+		    (diff_node_share(b, i, DIFF_BEFORE) + diff_node_share(b, i, DIFF_AFTER)) *
+				    (WIDTH - 2 * MARGIN) >=
+			    NARROW)
 			p->deepest = p->depth[i];
 	}
-	qsort_r(p->rows, b->nodes_cnt, sizeof(*p->rows), compare_rows, (void *)b);
 	return 0;
 }
 
@@ -114,8 +90,8 @@ static void put_box(struct picture *p, uint32_t node, double from, double width,
 		"%s before, %s after</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
 		"height=\"%.1f\" "
 		"fill=\"%s\"/>",
-		number_percent(share_of_side(p->d->book, node, DIFF_BEFORE)).text,
-		number_percent(share_of_side(p->d->book, node, DIFF_AFTER)).text, from, y,
+		number_percent(diff_node_share(p->d->book, node, DIFF_BEFORE)).text,
+		number_percent(diff_node_share(p->d->book, node, DIFF_AFTER)).text, from, y,
 		width > 2 ? width - 0.5 : width, ROW - 1, color_of(p, node));
 	if (letters >= 3) {
 		text_shorten(p->safe, (size_t)letters, CUT_START);
@@ -142,7 +118,7 @@ static void put_side(struct picture *p, int at, double top)
 		return;
 	for (size_t i = 0; i < b->nodes_cnt; i++) {
 		uint32_t node = p->rows[i];
-		double share = share_of_side(b, node, at), from;
+		double share = diff_node_share(b, node, at), from;
 		double width = share * (WIDTH - 2 * MARGIN);
 
 		from = node ? p->from[b->nodes[node].parent] : 0;

@@ -34,9 +34,11 @@ HTML_EMBED(save, "save.js");
 HTML_EMBED(table, "table.js");
 HTML_EMBED(views, "views.js");
 HTML_EMBED(report, "report.js");
+HTML_EMBED(pane, "pane.js");
 HTML_EMBED(sandwich, "sandwich.js");
 HTML_EMBED(strip, "strip.js");
 HTML_EMBED(input, "input.js");
+HTML_EMBED(changes, "changes.js");
 HTML_EMBED(app, "app.js");
 
 #define PART(name)                                           \
@@ -50,26 +52,26 @@ static const struct part {
 
 /* Each uses only what stands before it. */
 static const struct part scripts[] = {
-	PART(format),  PART(dom),	PART(pattern), PART(codec),  PART(capture), PART(search),
-	PART(seconds), PART(selection), PART(folds),   PART(tree),   PART(state),   PART(shown),
-	PART(colours), PART(graph),	PART(details), PART(header), PART(chooser), PART(chips),
-	PART(menu),    PART(save),	PART(table),   PART(views),  PART(report),  PART(sandwich),
-	PART(strip),   PART(input),	PART(app),
+	PART(format),	PART(dom),	 PART(pattern), PART(codec),  PART(capture), PART(search),
+	PART(seconds),	PART(selection), PART(folds),	PART(tree),   PART(state),   PART(shown),
+	PART(colours),	PART(graph),	 PART(details), PART(header), PART(chooser), PART(chips),
+	PART(menu),	PART(save),	 PART(table),	PART(views),  PART(report),  PART(pane),
+	PART(sandwich), PART(changes),	 PART(strip),	PART(input),  PART(app),
 };
 
 struct page {
-	struct model *m;
-	const struct flame_options *options;
+	flame_block_fn write_block;
+	void *ctx;
 	char nonce[HTML_NONCE_BYTES];
 };
 
 /* The data block, in base64. */
-static int put_data(FILE *out, struct model *m, const struct flame_options *options)
+static int put_data(FILE *out, const struct page *p)
 {
 	char *data = NULL;
 	size_t len = 0;
 	FILE *block = open_memstream(&data, &len);
-	int err = block ? flame_write_data(block, m, options) : -ENOMEM;
+	int err = block ? p->write_block(block, p->ctx) : -ENOMEM;
 
 	if (block && fclose(block))
 		err = -ENOMEM;
@@ -142,17 +144,17 @@ static int put_marker(FILE *out, const char *name, size_t len, const struct page
 	case 3:
 		return put_packed(out, scripts, sizeof(scripts) / sizeof(*scripts));
 	case 4:
-		return put_data(out, p->m, p->options);
+		return put_data(out, p);
 	default:
 		fprintf(out, "{{%.*s}}", (int)len, name);
 		return 0;
 	}
 }
 
-int flame_write(FILE *out, struct model *m, const struct flame_options *options)
+int flame_write_page(FILE *out, flame_block_fn write_block, void *ctx)
 {
 	const char *at = hotrun_page_html, *end = hotrun_page_html_end, *open, *close;
-	struct page p = {.m = m, .options = options};
+	struct page p = {.write_block = write_block, .ctx = ctx};
 	int err = html_nonce(p.nonce);
 
 	while (!err) {
@@ -168,4 +170,23 @@ int flame_write(FILE *out, struct model *m, const struct flame_options *options)
 		return err;
 	fwrite(at, 1, (size_t)(end - at), out);
 	return fflush(out) || ferror(out) ? -EIO : 0;
+}
+
+struct capture_block {
+	struct model *m;
+	const struct flame_options *options;
+};
+
+static int write_capture(FILE *out, void *ctx)
+{
+	const struct capture_block *b = ctx;
+
+	return flame_write_data(out, b->m, b->options);
+}
+
+int flame_write(FILE *out, struct model *m, const struct flame_options *options)
+{
+	struct capture_block block = {m, options};
+
+	return flame_write_page(out, write_capture, &block);
 }

@@ -61,6 +61,12 @@
  *	service: what was served. slice (rise), endpoint, answered, slow, abandoned, refused,
  *	     timeUs: summed, longestUs; at the end of the slice open, late, stuck
  *	response: slice (rise), endpoint, slot, answers
+ * Of a difference of two captures (diff_page.c) the block is one of these, too: processes are kinds
+ * of them, each is a thread; what is before is in the first of two slices, what is after in the
+ * second; siblings are in the order in which they are to be shown. It has as well
+ *	diff {names of both; document: that of hotrun diff --format json, in a string; report: its
+ *	     text; kinds [{tick: what a tick of each side is of the figures of that kind}]; ticksOf:
+ *	     ticks that a sample stands for, drift: of a figure, seconds: each of both sides}
  * A reader refuses other versions. New fields do not raise the version; changed meanings do.
  */
 #include <stdbool.h>
@@ -82,6 +88,11 @@ struct flame_options {
  * or what getrandom(2) says. Linear in the frames of the samples. Takes what m has of samples: it
  * is good for model_free() only. */
 int flame_write(FILE *out, struct model *m, const struct flame_options *options);
+
+/* Writes a data block to out: 0 or negative errno. */
+typedef int (*flame_block_fn)(FILE *out, void *ctx);
+/* The page around a block. The same errors, and those of write_block. */
+int flame_write_page(FILE *out, flame_block_fn write_block, void *ctx);
 
 /* Writes the data block alone, as it is before it is deflated. The same errors. */
 int flame_write_data(FILE *out, struct model *m, const struct flame_options *options);

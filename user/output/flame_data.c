@@ -162,18 +162,17 @@ static int put_processes(struct flame_data *d)
 	return 0;
 }
 
-static void put_columns(struct flame_data *d)
+void flame_put_columns(struct json *j, const struct varints *columns)
 {
 #define NAME(id, name) name,
 	static const char *const names[] = {FLAME_COLUMNS(NAME)};
-	struct json *j = &d->json;
 
 	json_array(j, "columns");
 	for (int i = 0; i < COLUMN_CNT; i++) {
 		json_array(j, NULL);
 		json_string(j, NULL, names[i]);
-		json_count(j, NULL, d->columns[i].cnt);
-		json_count(j, NULL, d->columns[i].len);
+		json_count(j, NULL, columns[i].cnt);
+		json_count(j, NULL, columns[i].len);
 		json_end(j);
 	}
 	json_end(j);
@@ -260,11 +259,25 @@ static int put_json(struct flame_data *d, FILE *out, const struct said *said)
 	for (size_t i = 0; i < d->strings_cnt; i++)
 		json_string(&d->json, NULL, d->strings[i]);
 	json_end(&d->json);
-	put_columns(d);
+	flame_put_columns(&d->json, d->columns);
 	return err ? err : json_finish(&d->json);
 }
 
-/* The length of the JSON, it, the columns. */
+int flame_put_parts(FILE *out, const char *json, size_t len, const struct varints *columns)
+{
+	if (len > UINT32_MAX)
+		return -E2BIG;
+	for (int i = 0; i < COLUMN_CNT; i++)
+		if (columns[i].err)
+			return columns[i].err;
+	for (unsigned int i = 0; i < 4; i++)
+		putc((int)(len >> (8 * i) & 0xff), out);
+	fwrite(json, 1, len, out);
+	for (int i = 0; i < COLUMN_CNT; i++)
+		fwrite(columns[i].bytes ?: (uint8_t *)"", 1, columns[i].len, out);
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}
+
 static int put_block(struct flame_data *d, FILE *out, const struct said *said)
 {
 	char *json = NULL;
@@ -274,21 +287,10 @@ static int put_block(struct flame_data *d, FILE *out, const struct said *said)
 
 	if (text && fclose(text))
 		err = -ENOMEM;
-	if (!err && len > UINT32_MAX)
-		err = -E2BIG;
-	for (unsigned int i = 0; !err && i < 4; i++)
-		putc((int)(len >> (8 * i) & 0xff), out);
 	if (!err)
-		fwrite(json, 1, len, out);
+		err = flame_put_parts(out, json, len, d->columns);
 	free(json);
-	for (int i = 0; !err && i < COLUMN_CNT; i++) {
-		err = d->columns[i].err;
-		if (!err)
-			fwrite(d->columns[i].bytes ?: (uint8_t *)"", 1, d->columns[i].len, out);
-	}
-	if (err)
-		return err;
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return err;
 }
 
 static void data_clear(struct flame_data *d)

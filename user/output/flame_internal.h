@@ -2,7 +2,7 @@
 #ifndef HOTRUN_OUTPUT_FLAME_INTERNAL_H
 #define HOTRUN_OUTPUT_FLAME_INTERNAL_H
 /*
- * What the parts that make the data block share. Only flame_*.c include this.
+ * What the parts that make the data block share. Only flame_*.c and diff_page.c include this.
  */
 #include "model/model.h"
 #include "model/totals.h"
@@ -107,6 +107,11 @@ struct flame_data {
 
 #define FLAME_PUT(d, column, value)  varints_put(&(d)->columns[COLUMN_##column], value)
 #define FLAME_RISE(d, column, value) varints_rise(&(d)->columns[COLUMN_##column], value)
+
+/* flame_data.c: the member "columns" of the JSON; and the block: the length of the JSON, it, the
+ * columns. 0, -E2BIG, -EIO, or what a column failed with. */
+void flame_put_columns(struct json *j, const struct varints *columns);
+int flame_put_parts(FILE *out, const char *json, size_t len, const struct varints *columns);
 
 /* Number of a string; equal strings of the model have one address. 0 or -ENOMEM. */
 int flame_string(struct flame_data *d, const char *string, uint32_t *ret_number);

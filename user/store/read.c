@@ -202,11 +202,13 @@ static int take_location(struct reader *r, uint64_t id, union store_row *row)
 
 static int take_sample(struct reader *r, uint64_t id, union store_row *row)
 {
-	const struct model_sample *s = &row->sample;
+	struct model_sample *s = &row->sample;
 
 	(void)id;
 	if (s->thread >= r->m->threads_cnt)
 		return -EBADMSG;
+	s->kernel_row = s->kernel_stack ? model_stack_find(r->m, s->kernel_stack) : MODEL_NONE;
+	s->user_row = s->user_stack ? model_stack_find(r->m, s->user_stack) : MODEL_NONE;
 	return s->kind == SAMPLE_ON_CPU ? model_sample_add(r->m, s) : 0;
 }
 
@@ -478,6 +480,7 @@ static int read_capture(const char *path, uint32_t refused, struct model **ret_m
 		model_free(r.m);
 		return err;
 	}
+	model_settle(r.m);
 	*ret_model = r.m;
 	return 0;
 }

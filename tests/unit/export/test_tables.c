@@ -94,6 +94,25 @@ Test(tables, each_has_the_same_totals)
 	}
 }
 
+/* Stacks are made for those alone that need them. */
+Test(tables, one_that_is_asked_for_alone_has_the_same_totals)
+{
+	static const char *const names[] = {"host", "processes", "threads", "samples"};
+	static const char *const keys[] = {"samples", "waiters", "blocked_ms"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct model *m = export_model(EXPORT_SHOP);
+		struct export_options options = {.table = names[i]};
+		char *text = export_text(ndjson_write, m, options, NULL);
+
+		for (int k = 0; k < EXPORT_WEIGHTS; k++)
+			cr_expect_eq(sum_of(text, names[i], keys[k]), export_shop_totals[k],
+				     "%s %s", names[i], keys[k]);
+		free(text);
+		model_free(m);
+	}
+}
+
 Test(tables, a_method_that_calls_itself_counts_once)
 {
 	struct model *m = build_model(2, 99);

@@ -305,3 +305,38 @@ Test(resolve, a_sample_that_was_not_selected_says_so)
 	expect_path(&f, "[not selected]", "no lost stack");
 	model_free(f.m);
 }
+
+/* What is kept of a stack is what it means: at any time, and after names have changed. */
+Test(resolve, a_settled_capture_says_the_same_each_time)
+{
+	struct fixture f = fixture_new();
+
+	name_at(&f, f.process, 100, 0, "leaf", "");
+	name_at(&f, f.process, 200, 0, "before", QUICK);
+	put_stack(&f, 1, false, 0, 1);
+	put_stack(&f, 2, false, 0, 2);
+	name_at(&f, f.process, 200, 2000, "after", QUICK);
+	for (int settled = 0; settled < 2; settled++) {
+		for (int times = 0; times < 2; times++) {
+			f.sample.user_stack = 1;
+			expect_path(&f, "leaf", "means one thing");
+			f.sample.user_stack = 2;
+			f.sample.time_ns = 1000;
+			expect_path(&f, "before|leaf", "before");
+			f.sample.time_ns = 3000;
+			expect_path(&f, "after|leaf", "after");
+			f.sample.user_row = 1; /* a guess that is right, then one that is wrong */
+		}
+		f.sample.user_row = 0;
+		expect_path(&f, "after|leaf", "a wrong guess");
+		f.sample.user_row = 7;
+		expect_path(&f, "after|leaf", "a guess outside");
+		model_settle(f.m);
+	}
+	cr_expect_gt(f.m->stacks[0].resolved_cnt, 0, "of what means one thing it is kept");
+	cr_expect_eq(f.m->stacks[1].resolved_cnt, 0, "of what varies it is not");
+	name_at(&f, f.process, 100, 2500, "renamed", "");
+	f.sample.user_stack = 1;
+	expect_path(&f, "renamed", "a new name ends what was kept");
+	model_free(f.m);
+}

@@ -4,6 +4,7 @@
 #include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bpf/events.h"
 #include "build_model.h"
@@ -127,4 +128,60 @@ Test(diff_output, nothing_at_all)
 	       (struct diff_options){0});
 	expect("diff_empty.json", diff_write_json, build_model(2, 99), build_model(2, 99),
 	       (struct diff_options){0});
+}
+
+/* A page as written; tests/live/test_page.sh drives it in a browser (see test_flame.c). */
+static char *page_of(struct model *before, struct model *after, size_t *ret_len)
+{
+	const struct diff_side sides[DIFF_SIDES] = {{.m = before}, {.m = after}};
+	struct diff_book *book = diff_book_new(sides);
+	struct diff *d = diff_new(book, DIFF_PER_AUTO);
+	struct diff_beside *beside = diff_beside_new(book, NULL);
+	const struct diff_options options = {.names = {"monday.hotrun</script>", "tuesday.hotrun"},
+					     .rows = 20};
+	char *page = NULL;
+	FILE *out = open_memstream(&page, ret_len);
+
+	cr_assert_eq(diff_write_page(out, d, beside, &options), 0);
+	fclose(out);
+	diff_beside_free(beside);
+	diff_free(d);
+	diff_book_free(book);
+	model_free(before);
+	model_free(after);
+	return page;
+}
+
+Test(diff_output, writes_pages)
+{
+	const char *folder = getenv("HOTRUN_TEST_PAGES");
+	size_t len;
+	char *page = page_of(record("web-1", 60, 1000000), record("web-2", 90, 2000000), &len),
+	     path[512];
+
+	cr_expect(memmem(page, len, "default-src 'none'", 18), "a strict policy");
+	cr_expect(memmem(page, len, "<script type=\"text/plain\" id=\"data\">", 35));
+	for (const char *const *name = (const char *const[]){"monday", "]0;<b>", "Price", NULL};
+	     *name; name++)
+		cr_expect_null(memmem(page, len, *name, strlen(*name)), "%s stands in it as it is",
+			       *name);
+	if (folder) {
+		FILE *out;
+
+		snprintf(path, sizeof(path), "%s/diff.html", folder);
+		out = fopen(path, "w");
+		cr_assert(out, "%s", path);
+		fwrite(page, 1, len, out);
+		fclose(out);
+	}
+	free(page);
+}
+
+Test(diff_output, a_page_of_nothing)
+{
+	size_t len;
+	char *page = page_of(build_model(2, 99), build_model(2, 99), &len);
+
+	cr_expect(memmem(page, len, "</html>", 7));
+	free(page);
 }

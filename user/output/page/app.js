@@ -15,7 +15,7 @@ const App = (() => {
 	const TABLES = {tree: Views.callTree, bottom: Views.bottomUp, threads: Views.threads,
 		modules: Views.modules};
 	const app = {capture: null, state: null, shown: null, graph: null, tree: null, zoom: 0, mask: null,
-		marked: null};
+		marked: null, changes: null};
 	let source, chooser, details, strip, sandwich, drawnTable = '', drawnFlame = null;
 
 	/* --- state and address ------------------------------------------------------------------ */
@@ -63,6 +63,8 @@ const App = (() => {
 		app.shown = Shown.make(source, state);
 		app.shown.do = Input.actions;
 		app.shown.episodes = app.episodes;
+		if (app.changes)
+			Changes.add(app.changes, app.shown, state);
 		app.tree = app.shown.tree;
 		app.zoom = app.shown.zoom;
 		if (tree !== app.tree || !app.colours || app.colours.by !== state.colour)
@@ -70,10 +72,13 @@ const App = (() => {
 		app.shown.colours = app.colours;
 		Chooser.show(chooser, state.process);
 		Chips.show(Dom.byId('chips'), state, app.shown, (fields) => change(fields, true));
-		Strip.show(strip, Object.assign({}, app.shown, {heat: state.heat ? app.shown.heat() : null}));
+		if (!app.changes)
+			Strip.show(strip, Object.assign({}, app.shown, {heat: state.heat ? app.shown.heat() : null}));
 		renderControls();
 		renderSearch();
 		renderView();
+		if (app.changes)
+			Changes.show(app.changes, app, app.mask ? app.marked.symbols : null);
 	}
 
 	function renderControls() {
@@ -181,8 +186,10 @@ const App = (() => {
 		if (key === drawnTable)
 			return;
 		drawnTable = key;
-		Dom.fill(Dom.byId('table'), state.view === 'report'
-			? Report.make(capture, shown.seconds, state.span) : TABLES[state.view](shown));
+		Dom.fill(Dom.byId('table'), state.view !== 'report' ? TABLES[state.view](shown)
+			: app.changes ? Changes.report(app.changes,
+				(name) => change({view: 'flame', search: name, regex: false}, true))
+			: Report.make(capture, shown.seconds, state.span));
 		Dom.byId('table').scrollTop = 0;
 	}
 
@@ -261,6 +268,11 @@ const App = (() => {
 
 	function renderLegend() {
 		const {colours, capture, tree, zoom} = app, {folded, inside} = app.shown, samples = new Map();
+
+		if (colours.step) {
+			Dom.fill(Dom.byId('legend'), ...Changes.legend(colours));
+			return;
+		}
 		const sums = Tree.selfBy(folded.stacks, app.shown.sums, inside, (row, id) => {
 			const key = Colours.key(colours, row, id);
 
@@ -290,25 +302,43 @@ const App = (() => {
 	function renderHottest() {
 		const whole = app.tree.total[app.zoom];
 
+		if (app.changes) {
+			renderChanged();
+			return;
+		}
 		Dom.byId('hottest-title').textContent = HOTTEST_TEXT[app.state.weight];
 		Dom.fill(Dom.byId('hottest-list'),
 			 ...topOfView(HOTTEST).map((top) =>
 				 Dom.make('li', '', hottestButton(app.capture.symbols[top.row], top, whole))));
 	}
 
-	function hottestButton(symbol, top, whole) {
-		const swatch = Dom.make('span', 'swatch');
-		const button = Dom.make('button', '',
-			Dom.make('span', 'share', Format.percent(top.samples, whole)), swatch,
-			Dom.make('span', 'name', Dom.make('bdi', '', Capture.shortName(symbol))),
-			Dom.make('span', 'where', Dom.make('bdi', '',
-				symbol.module === symbol.name ? '' : symbol.module)));
+	/* Of a difference: what changed most for certain. */
+	function renderChanged() {
+		const list = Changes.top(app.changes, HOTTEST);
 
-		swatch.style.background = Colours.fill(app.colours, top.row, -1);
+		Dom.byId('hottest-title').textContent = list.length ? 'Changed most, for certain'
+			: 'No method changed for certain';
+		Dom.fill(Dom.byId('hottest-list'), ...list.map((f) => Dom.make('li', '', listButton(f.text,
+			app.colours.step ? Colours.changeFill(app.colours, f.step) : '', f.name, f.name, f.module, f.title))));
+	}
+
+	function hottestButton(symbol, top, whole) {
+		return listButton(Format.percent(top.samples, whole), Colours.fill(app.colours, top.row, -1),
+			symbol.name, Capture.shortName(symbol), symbol.module === symbol.name ? '' : symbol.module,
+			Format.share(top.samples, whole) + ', ' + Format.weight(top.samples) + ' by itself');
+	}
+
+	/* A row of the list, which finds the method. */
+	function listButton(figure, fill, name, shown, where, title) {
+		const swatch = Dom.make('span', 'swatch');
+		const button = Dom.make('button', '', Dom.make('span', 'share', figure), swatch,
+			Dom.make('span', 'name', Dom.make('bdi', '', shown)),
+			Dom.make('span', 'where', Dom.make('bdi', '', where)));
+
+		swatch.style.background = fill;
 		button.type = 'button';
-		button.title = symbol.name + '\n' + Format.share(top.samples, whole) + ', ' +
-			Format.weight(top.samples) + ' by itself; click to find it';
-		button.addEventListener('click', () => change({search: symbol.name, regex: false}, false));
+		button.title = name + '\n' + title + '; click to find it';
+		button.addEventListener('click', () => change({search: name, regex: false}, false));
 		return button;
 	}
 
@@ -328,7 +358,7 @@ const App = (() => {
 	/* --- start ------------------------------------------------------------------------------- */
 
 	function showEmpty(title, ...lines) {
-		for (const id of ['graph', 'bar', 'path', 'strip', 'time', 'chips', 'sandwich', 'table', 'note'])
+		for (const id of ['graph', 'other', 'bar', 'path', 'strip', 'time', 'chips', 'sandwich', 'table', 'note'])
 			Dom.byId(id).hidden = true;
 		document.querySelector('footer').hidden = true;
 		Dom.fill(Dom.byId('empty'), Dom.make('div', '', Dom.make('h2', '', title),
@@ -340,6 +370,9 @@ const App = (() => {
 			['waits', app.capture.waitsOff]].filter(([, why]) => why);
 
 		Dom.byId('weight').title += missing.map(([what, why]) => '\n' + what + ' n/a: ' + why).join('');
+		for (const option of [...Dom.byId('colour').options])
+			if (!State.colours(app.capture).includes(option.value))
+				option.remove();
 		Dom.fill(Dom.byId('weight'), ...State.weights(app.capture).map((w) => {
 			const option = Dom.make('option', '', WEIGHT_TEXT[w]);
 
@@ -354,6 +387,7 @@ const App = (() => {
 		details = {title: Dom.byId('details-title'), raw: Dom.byId('details-raw'),
 			reason: Dom.byId('details-reason'), facts: Dom.byId('details-facts')};
 		source = Shown.create(capture);
+		app.changes = Changes.create(capture, source);
 		app.episodes = Report.episodes(capture);
 		app.graph = Graph.create(Dom.byId('graph'), Dom.byId('extent'), Dom.byId('canvas'), capture);
 		Graph.readTheme(app.graph);
@@ -371,6 +405,10 @@ const App = (() => {
 		fillChoices();
 		readHash();
 		Input.listen(app);
+		if (app.changes) {
+			Changes.build(app.changes, app, Input.actions.menu, Input.actions.say);
+			Changes.header(app.changes);
+		}
 		Graph.resize(app.graph);
 		render();
 		Graph.resize(app.graph); /* what render() filled may have taken height from the graph */
@@ -380,6 +418,8 @@ const App = (() => {
 		Graph.readTheme(app.graph);
 		Sandwich.themeChanged(sandwich);
 		Strip.themeChanged(strip);
+		if (app.changes)
+			Graph.readTheme(app.changes.graph);
 		drawnTable = '';
 		app.colours = null;
 		render();

@@ -130,7 +130,7 @@ const Capture = (() => {
 		capture.ownFirst = capture.symbols.length;
 		for (const p of capture.processes)
 			capture.symbols.push(Object.assign({process: p},
-				ownSymbol(p.name + ' (' + p.pid + ')', KIND.PROCESS)));
+				ownSymbol(p.pid ? p.name + ' (' + p.pid + ')' : p.name, KIND.PROCESS)));
 		capture.root = capture.symbols.length;
 		capture.symbols.push(ownSymbol('All processes', KIND.ROOT));
 	}
@@ -176,6 +176,7 @@ const Capture = (() => {
 			{name: Format.visible(e.name), address: Format.visible(e.address)}));
 		addOwn(capture);
 		capture.stacks = readStacks(block, {process: capture.ownFirst, root: capture.root});
+		capture.stacks.ordered = Boolean(data.diff);
 		return capture;
 	}
 
@@ -206,10 +207,15 @@ const Capture = (() => {
 			: STYLES[symbol.kind] || 'unknown';
 	}
 
+	/* A process as it is called; kinds of them have no number. */
+	function processName(process) {
+		return process.pid ? process.name + ' ' + process.pid : process.name;
+	}
+
 	/* Processes and the whole are no code. */
 	function isCode(symbol) {
 		return symbol.kind < KIND.PROCESS;
 	}
 
-	return {KIND, read, noteSymbol, shortForms, shortName, styleOf, isCode};
+	return {KIND, read, noteSymbol, shortForms, shortName, styleOf, processName, isCode};
 })();

@@ -33,9 +33,8 @@ const Chips = (() => {
 		const {capture, wrong} = shown, list = [];
 
 		if (state.process !== null)
-			list.push(chip('process ' + capture.processes[state.process].name + ' ' +
-				capture.processes[state.process].pid, 'Show all processes', () => change({process: null, zoom: 0})));
-		if (state.span)
+			list.push(chip('process ' + Capture.processName(capture.processes[state.process]), 'Show all processes', () => change({process: null, zoom: 0})));
+		if (state.span && !capture.diff)
 			list.push(chip(spanText(shown), 'Show the whole recording (Esc in the time strip)',
 				() => change({span: null})));
 		state.filters.forEach((filter, i) => {

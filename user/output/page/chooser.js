@@ -64,7 +64,7 @@ const Chooser = (() => {
 		const onCpuNs = c.capture.processes.reduce((n, p) => n + p.onCpuNs, 0);
 
 		c.options = found.slice(0, MAX).map((p) =>
-			makeOption(c, p.index, p.name, 'pid ' + p.pid, p.place, p.samples, p.onCpuNs));
+			makeOption(c, p.index, p.name, p.pid ? 'pid ' + p.pid : '', p.place, p.samples, p.onCpuNs));
 		if (!text)
 			c.options.unshift(makeOption(c, null, 'All processes', '', '', c.capture.samples,
 				onCpuNs));
@@ -136,7 +136,7 @@ const Chooser = (() => {
 		Dom.fill(c.button,
 			Dom.make('span', 'name', Dom.make('bdi', '', p ? p.name : 'All processes')),
 			Dom.make('span', 'muted', p
-				? 'pid ' + p.pid + ' · ' + Format.percent(p.samples, c.capture.samples)
+				? (p.pid ? 'pid ' + p.pid + ' · ' : '') + Format.percent(p.samples, c.capture.samples)
 				: Format.plural(c.capture.processes.length, 'process').replace('processs', 'processes')));
 	}
 

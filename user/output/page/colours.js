@@ -41,6 +41,8 @@ const Colours = (() => {
 			kinds: new Map(KINDS.map((k) => [k, Array.from({length: SHADES}, (_, i) =>
 				shade(value('--kind-' + k), i, SHADES))])),
 			hues: Array.from({length: HUES}, (_, i) => value('--hue-' + i)),
+			changes: [...['3', '2', '1'].map((n) => value('--fell-' + n)), value('--kind-unknown'),
+				...['1', '2', '3'].map((n) => value('--grew-' + n))].map((hsl) => shade(hsl, 0, 1)),
 			middle: Number(value('--hue-middle')),
 			plain: value('--kind-unknown'),
 		};
@@ -108,7 +110,7 @@ const Colours = (() => {
 		return {names, best};
 	}
 
-	/* by: 'kind', 'assembly', 'tier' or 'role'. */
+	/* by: 'kind', 'assembly', 'tier', 'role', or of a difference 'change'. */
 	function make(shown, by) {
 		const {capture, folded, sums} = shown;
 		const c = {capture, by, theme: readTheme(), hues: null, roles: null};
@@ -127,7 +129,14 @@ const Colours = (() => {
 			c.roles = roles(shown);
 			c.hues = hues(c.theme, c.roles.names);
 		}
+		if (by === 'change')
+			c.step = shown.step;
 		return c;
+	}
+
+	/* How a step of a change (-3 .. 3) is shown. */
+	function changeFill(c, step) {
+		return c.theme.changes[step + 3];
 	}
 
 	/* What a frame is in that colouring; node: of the stacks, -1 where it is of several. */
@@ -148,10 +157,12 @@ const Colours = (() => {
 	function fill(c, row, node) {
 		const symbol = c.capture.symbols[row];
 
+		if (c.step && node >= 0)
+			return changeFill(c, c.step(node));
 		if (!c.hues || (!Capture.isCode(symbol) && c.by !== 'role'))
 			return kindFill(c.theme, symbol);
 		return c.hues.get(key(c, row, node)) || shade(c.theme.plain, 2, SHADES);
 	}
 
-	return {make, fill, key, KINDS};
+	return {make, fill, key, changeFill, KINDS};
 })();

@@ -66,6 +66,9 @@ const Details = (() => {
 			list.push(['of the process', Format.share(d.total, d.processTotal)]);
 		list.push(['of all', Format.share(d.total, d.all)]);
 		list.push(['Self', Format.amount(d.self) + ' (' + Format.percent(d.self, d.total) + ' of it)']);
+		if (shown.both)
+			return [...list, ...Changes.facts(shown, shown.tree.id[node]), ['Kind', KIND_TEXT[d.style]],
+				...(moduleText(d) ? [['Module', moduleText(d)]] : [])];
 		if (isCpu)
 			list.push(['CPU time ≈', Format.seconds(d.cpuSeconds)]);
 		if (d.symbol.process && isCpu && !shown.span)
@@ -111,6 +114,9 @@ const Details = (() => {
 			? Format.share(d.total, d.processTotal) + ' of ' + d.process.name
 			: Format.share(d.total, d.all) + ' of all';
 
+		if (shown.both)
+			return [share, Format.weight(d.total), ...Changes.facts(shown, shown.tree.id[node])
+				.map(([what, text]) => what.toLowerCase() + ' ' + text)].join(' · ');
 		return [share, Format.weight(d.total),
 			'self ' + Format.percent(d.self, inProcess ? d.processTotal : d.all),
 			shown.tree.id[node] >= 0 ? Format.plural(shown.seenAt(shown.tree.id[node]).threads, 'thread') : '']

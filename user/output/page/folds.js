@@ -202,7 +202,7 @@ const Folds = (() => {
 				own[i] = mine && (s & CODE) && !(s & MINE)
 					? framework(capture, b, process, to, best[i]) : to;
 		}
-		return {stacks: finish(b), own};
+		return {stacks: Object.assign(finish(b), {ordered: old.ordered}), own};
 	}
 
 	function finish(b) {

@@ -70,14 +70,15 @@ const Input = (() => {
 	function look() {
 		const {capture, colours, tree, state} = app, theme = app.graph.theme;
 		const bounds = Seconds.bounds(app.shown.seconds, state.span);
+		const when = app.changes ? Changes.SIDES[Changes.side(state)]
+			: Format.moment(bounds.from) + ' to ' + Format.moment(bounds.to);
 		const filters = state.filters.map(Chips.filterText).join(' · ');
 
 		return {
 			width: 1400, page: theme.page, text: theme.text, rootBelow: state.flip,
 			title: 'hotrun: ' + Format.visible(capture.host.name || 'capture') + ', ' +
 				capture.symbols[tree.symbol[app.zoom]].name,
-			note: Format.weight(tree.total[app.zoom]) + ' · ' + Format.moment(bounds.from) + ' to ' +
-				Format.moment(bounds.to) + (filters ? ' · ' + filters : ''),
+			note: Format.weight(tree.total[app.zoom]) + ' · ' + when + (filters ? ' · ' + filters : ''),
 			fill: (node) => Colours.fill(colours, tree.symbol[node], tree.id[node]),
 		};
 	}
@@ -183,10 +184,10 @@ const Input = (() => {
 		'0': () => app.zoomTo(0),
 		'p': () => Chooser.open(app.chooser),
 		'i': () => app.change({flip: !app.state.flip}, false),
-		'w': () => cycle(Dom.byId('weight')),
+		'w': () => cycle(Dom.byId(app.changes ? 'side' : 'weight')),
 		'c': () => cycle(Dom.byId('colour')),
 		'f': () => filters.open(),
-		't': () => Dom.byId('time').focus(),
+		't': () => Dom.byId(app.changes ? 'other' : 'time').focus(),
 		'h': () => app.change({heat: !app.state.heat}, false),
 		'j': () => app.change({mycode: !app.state.mycode}, true),
 		'r': () => app.change({recursion: !app.state.recursion}, true),
@@ -199,7 +200,10 @@ const Input = (() => {
 		'Escape': escape,
 	};
 	State.VIEWS.forEach((view, i) => {
-		KEYS[String(i + 1)] = () => app.change({view}, true);
+		KEYS[String(i + 1)] = () => {
+			if (State.views(app.capture).includes(view))
+				app.change({view}, true);
+		};
 	});
 	const GRAPH_KEYS = {
 		ArrowUp: () => move(app.state.flip ? 'callee' : 'caller'),
@@ -216,7 +220,7 @@ const Input = (() => {
 	function onKey(e) {
 		const typing = e.target.matches('input, select, textarea');
 		const action = typing ? null : KEYS[e.key] || (app.state.view !== 'flame' ||
-			e.target.matches('button, summary, a, tr') ? null : GRAPH_KEYS[e.key]);
+			e.target.matches('button, summary, a, tr, #other') ? null : GRAPH_KEYS[e.key]);
 
 		if (!action || e.ctrlKey || e.metaKey || e.altKey || Dom.byId('help').open)
 			return;
@@ -327,7 +331,7 @@ const Input = (() => {
 
 			if (!step)
 				return;
-			const list = State.VIEWS, at = list.indexOf(app.state.view);
+			const list = State.views(app.capture), at = list.indexOf(app.state.view);
 
 			app.change({view: list[(at + step + list.length) % list.length]}, true);
 			tabs.querySelector('[aria-selected="true"]').focus();
@@ -359,7 +363,8 @@ const Input = (() => {
 		listenTabs();
 		listenGraph(app.graph.scroller);
 		document.addEventListener('keydown', onKey);
-		new ResizeObserver(() => Strip.resize(app.strip)).observe(Dom.byId('time'));
+		if (!app.changes)
+			new ResizeObserver(() => Strip.resize(app.strip)).observe(Dom.byId('time'));
 		for (const event of ['popstate', 'hashchange'])
 			window.addEventListener(event, () => { app.readHash(); app.render(); });
 		window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', app.themeChanged);

@@ -4,50 +4,14 @@
 /* One method between those that call it, above, and those that it calls, below. */
 const Sandwich = (() => {
 	function half(capture, name, actions, s) {
-		const scroller = Dom.byId('sandwich-' + name), canvas = scroller.querySelector('canvas');
-		const graph = Graph.create(scroller, scroller.querySelector('.extent'), canvas, capture);
-		const pointed = (e) => {
-			const r = scroller.getBoundingClientRect();
-
-			return Graph.at(graph, e.clientX - r.left, e.clientY - r.top);
-		};
-
-		Graph.readTheme(graph);
-		scroller.addEventListener('pointermove', (e) => {
-			const node = pointed(e), tip = Dom.byId('tip');
-
-			if (node !== graph.hover) {
-				graph.hover = node;
-				scroller.classList.toggle('pointing', node >= 0);
-				Graph.schedule(graph);
-				if (node >= 0)
-					Details.fillTip(tip, Object.assign({}, s.shown, {tree: graph.tree}), node);
-			}
-			if (node >= 0)
-				Details.placeTip(tip, e.clientX, e.clientY);
-			else
-				tip.hidden = true;
+		const graph = Pane.create(Dom.byId('sandwich-' + name), capture, {
+			shown: () => s.shown,
+			take: (node) => take(graph, node, actions),
+			menu: (node, x, y) => actions.menu(-1, graph.tree.symbol[node], x, y),
+			say: (node) => actions.say(graph, node),
+			resized: () => toRoot(graph),
 		});
-		scroller.addEventListener('pointerleave', () => {
-			graph.hover = -1;
-			Dom.byId('tip').hidden = true;
-			Graph.schedule(graph);
-		});
-		scroller.addEventListener('click', (e) => take(graph, pointed(e), actions));
-		scroller.addEventListener('contextmenu', (e) => {
-			const node = pointed(e);
 
-			if (node >= 0) {
-				e.preventDefault();
-				actions.menu(-1, graph.tree.symbol[node], e.clientX, e.clientY);
-			}
-		});
-		scroller.addEventListener('keydown', (e) => onKey(graph, e, actions));
-		scroller.addEventListener('scroll', () => Graph.schedule(graph));
-		new ResizeObserver(() => {
-			Graph.resize(graph);
-			toRoot(graph);
-		}).observe(scroller);
 		return graph;
 	}
 
@@ -60,24 +24,6 @@ const Sandwich = (() => {
 	function take(graph, node, actions) {
 		if (node >= 0 && Capture.isCode(graph.capture.symbols[graph.tree.symbol[node]]))
 			actions.sandwich(graph.tree.symbol[node]);
-	}
-
-	function onKey(graph, e, actions) {
-		const up = graph.rootBelow ? 'callee' : 'caller', down = graph.rootBelow ? 'caller' : 'callee';
-		const to = {ArrowUp: up, ArrowDown: down, ArrowLeft: 'left', ArrowRight: 'right'}[e.key];
-
-		if (to) {
-			graph.focus = graph.focus < 0 ? 0 : Graph.neighbour(graph, graph.focus, to);
-			Graph.reveal(graph, graph.focus);
-			Graph.schedule(graph);
-			actions.say(graph, graph.focus);
-		} else if (e.key === 'Enter' && graph.focus >= 0) {
-			take(graph, graph.focus, actions);
-		} else {
-			return;
-		}
-		e.preventDefault();
-		e.stopPropagation();
 	}
 
 	function create(capture, actions) {
@@ -102,9 +48,9 @@ const Sandwich = (() => {
 	function show(s, shown, method) {
 		const symbol = method === null ? null : shown.capture.symbols[method];
 		const full = shown.full(), least = full.total[0] / 8000; /* narrower than is seen */
-		/* Roles are known of nodes of the whole tree alone. */
-		const colours = shown.colours.by === 'role'
-			? Object.assign({}, shown.colours, {by: 'kind', hues: null}) : shown.colours;
+		/* Roles and changes are known of nodes of the whole tree alone. */
+		const colours = ['role', 'change'].includes(shown.colours.by)
+			? Object.assign({}, shown.colours, {by: 'kind', hues: null, step: null}) : shown.colours;
 		const found = symbol ? Tree.occurrences(full, method) : [];
 		const total = found.reduce((n, i) => n + full.total[i], 0);
 		const self = found.reduce((n, top) => n + selfIn(full, top, method), 0);

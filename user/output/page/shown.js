@@ -10,8 +10,10 @@ const Shown = (() => {
 	const NARROWEST = 8000;
 	const UNIT = {cpu: 'Samples', slow: 'Samples', harm: 'Waited', blocked: 'Blocked'};
 
-	function create(capture) {
-		return {capture, seconds: Seconds.make(capture), kept: new Map(),
+	/* of: who folds and judges filters for this one, too (the other side of a difference); it is
+	 * made first each time. */
+	function create(capture, of) {
+		return {capture, of, seconds: Seconds.make(capture), kept: new Map(),
 			room: new Float64Array(capture.stacks.count)};
 	}
 
@@ -39,18 +41,37 @@ const Shown = (() => {
 			if (!matcher || matcher.error)
 				wrong.set(i, matcher ? matcher.error : 'empty');
 			else if (State.THREAD_KINDS.includes(filter.kind))
-				threads.push({kind: filter.kind, test: matcher.test});
+				threads.push({number: i, kind: filter.kind, test: matcher.test});
 			else
-				frames.push({kind: filter.kind, test: (symbol) => Search.matches(matcher, symbol)});
+				frames.push({number: i, kind: filter.kind,
+					test: (symbol) => Search.matches(matcher, symbol)});
 		});
 		return {wrong, threads, frames, matchers};
 	}
 
-	/* Those that turned out to be too costly find nothing any more: that has to be told. */
-	function tellCostly({wrong, matchers}) {
-		for (const [i, matcher] of matchers)
-			if (matcher.isCostly())
-				wrong.set(i, 'takes too long');
+	/* A pattern that turned out to be too costly finds nothing from then on: what it found until then
+	 * is no picture of anything. Such a filter is not applied at all, and that is told. True where
+	 * there is one more. */
+	function dropCostly(s, ruled) {
+		let any = false;
+
+		for (const [i, matcher] of ruled.matchers) {
+			if (!matcher.isCostly() || ruled.wrong.has(i))
+				continue;
+			any = true;
+			ruled.wrong.set(i, 'takes too long, is not applied');
+			ruled.threads = ruled.threads.filter((rule) => rule.number !== i);
+			ruled.frames = ruled.frames.filter((rule) => rule.number !== i);
+		}
+		if (any)
+			s.kept = new Map([['rules', s.kept.get('rules')]]);
+		return any;
+	}
+
+	/* Folded stacks of another's, with room for sums of its own. */
+	function twin(folded) {
+		return Object.assign({}, folded, {stacks: Object.assign({}, folded.stacks,
+			{room: null, covered: null})});
 	}
 
 	function select(s, state, threadRules, process) {
@@ -74,25 +95,36 @@ const Shown = (() => {
 	 * {capture, seconds, state fields; folded, selection, sums: of Tree; tree: what can be seen of
 	 * them, from the root by way of the zoomed node (zoom: its place in the tree); full(): all of
 	 * it; inside: Tree.within() of the zoomed node; all: weight of all processes in the span;
-	 * seenAt(node of the stacks); heat(); wrong: filters that are no pattern, by number}.
+	 * seenAt(node of the stacks); heat(); ruled: of rules(); wrong: filters that are not applied,
+	 * and why, by number}.
 	 */
 	function make(s, state) {
+		let shown = attempt(s, state);
+
+		while (!s.of && dropCostly(s, shown.ruled))
+			shown = attempt(s, state);
+		return shown;
+	}
+
+	function attempt(s, state) {
 		const {capture} = s;
-		const ruled = keep(s, 'rules', state.filters, () => rules(state.filters));
+		const ruled = keep(s.of || s, 'rules', state.filters, () => rules(state.filters));
 		/* One that was chosen is not to be lost among others. */
 		const workload = state.workload && state.process === null;
-		const foldKey = [state.filters, state.mycode, state.recursion, workload];
-		const folded = keep(s, 'folded', foldKey, () => Folds.apply(capture, ruled.frames,
-			{myCode: state.mycode, recursion: state.recursion, workload}));
+		const dropped = [...ruled.wrong.keys()];
+		const foldKey = [state.filters, dropped, state.mycode, state.recursion, workload];
+		const folded = keep(s, 'folded', foldKey, () => s.of
+			? twin(s.of.kept.get('folded').value)
+			: Folds.apply(capture, ruled.frames,
+				{myCode: state.mycode, recursion: state.recursion, workload}));
 		const {stacks} = folded;
-		const selectKey = [state.filters, state.weight, state.span, state.process];
+		const selectKey = [state.filters, dropped, state.weight, state.span, state.process];
 		const selection = keep(s, 'selection', selectKey, () =>
 			select(s, state, ruled.threads, state.process));
 		const sumKey = [foldKey, selectKey];
 		const sums = keep(s, 'sums', sumKey, () =>
 			Tree.sums(folded, Selection.byNode(capture, selection, s.room)));
 
-		tellCostly(ruled);
 		const root = rootOf(stacks, state.process);
 		const chain = state.zoom < stacks.count && sums.total[state.zoom]
 			? Tree.chain(stacks, root, state.zoom) : [root];
@@ -104,7 +136,7 @@ const Shown = (() => {
 		const seen = keep(s, 'seen', sumKey, () => new Map());
 
 		return {
-			capture, seconds: s.seconds, folded, selection, sums, inside, all, wrong: ruled.wrong,
+			ruled, capture, seconds: s.seconds, folded, selection, sums, inside, all, wrong: ruled.wrong,
 			weight: state.weight, unit: UNIT[state.weight], span: state.span, process: state.process,
 			zoom: chain.length - 1,
 			tree: keep(s, 'tree', treeKey, () => Tree.build(stacks, sums, chain,
@@ -116,7 +148,7 @@ const Shown = (() => {
 					seen.set(id, Tree.seenAt(capture, folded, Tree.within(stacks, id), selection));
 				return seen.get(id);
 			},
-			heat: () => keep(s, 'heat', [state.filters, state.weight, state.process], () =>
+			heat: () => keep(s, 'heat', [state.filters, dropped, state.weight, state.process], () =>
 				Seconds.heat(capture, select(s, Object.assign({}, state, {span: null}),
 					ruled.threads, state.process))),
 		};

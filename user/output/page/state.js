@@ -7,7 +7,7 @@
  */
 const State = (() => {
 	const VIEWS = ['flame', 'sandwich', 'tree', 'bottom', 'threads', 'modules', 'report'];
-	const COLOURS = ['kind', 'assembly', 'tier', 'role'];
+	const COLOURS = ['kind', 'assembly', 'tier', 'role'], OF_DIFF = ['change', 'kind', 'assembly'];
 	const FLAGS = ['regex', 'flip', 'mycode', 'recursion', 'workload', 'heat'];
 	/* Filters: of threads, then of frames. */
 	const THREAD_KINDS = ['process', 'thread', 'role', 'place'];
@@ -18,12 +18,33 @@ const State = (() => {
 
 	function initial(capture) {
 		return {
-			process: capture.first, view: 'flame', colour: 'kind', zoom: 0,
+			process: capture.first, view: 'flame', colour: colours(capture)[0], zoom: 0,
 			weight: weights(capture).includes(capture.weight) ? capture.weight : 'cpu',
 			search: '', regex: false, flip: false, mycode: capture.justMyCode, recursion: false,
 			workload: false,
-			heat: false, span: null, filters: [], cut: 0, method: null,
+			heat: false, span: capture.diff ? AFTER : null, filters: [], cut: 0, method: null,
 		};
+	}
+
+	/* Of a difference: what is after is a second of its own. */
+	const AFTER = {kind: 'slices', first: 1, last: 1};
+
+	/* One side of a difference, some span of a capture, or all of it. */
+	function spanOf(text, capture) {
+		const span = readSpan(text, capture);
+
+		if (!capture.diff)
+			return span;
+		return span && span.kind === 'slices' && span.first === span.last ? span : AFTER;
+	}
+
+	function colours(capture) {
+		return capture.diff ? OF_DIFF : COLOURS;
+	}
+
+	/* A difference knows no threads. */
+	function views(capture) {
+		return VIEWS.filter((view) => !capture.diff || view !== 'threads');
 	}
 
 	function spanText(span) {
@@ -89,9 +110,9 @@ const State = (() => {
 
 		state.process = row(parts.get('process'), capture.processes.length,
 			parts.has('process') ? null : capture.first);
-		state.view = oneOf(VIEWS, parts.get('view'), state.view);
+		state.view = oneOf(views(capture), parts.get('view'), state.view);
 		state.weight = oneOf(weights(capture), parts.get('weight'), state.weight);
-		state.colour = oneOf(COLOURS, parts.get('colour'), state.colour);
+		state.colour = oneOf(colours(capture), parts.get('colour'), state.colour);
 		state.zoom = row(parts.get('zoom'), 1e9, 0);
 		state.method = row(parts.get('method'), capture.symbols.length, null);
 		state.search = (parts.get('search') || '').slice(0, 1000);
@@ -99,7 +120,7 @@ const State = (() => {
 		for (const flag of FLAGS)
 			if (parts.has(flag))
 				state[flag] = parts.get(flag) === '1';
-		state.span = readSpan(parts.get('t'), capture);
+		state.span = spanOf(parts.get('t'), capture);
 		state.filters = parts.getAll('f').map(readFilter).filter(Boolean).slice(0, FILTERS_MAX);
 		return state;
 	}
@@ -112,5 +133,5 @@ const State = (() => {
 			: w === 'harm' ? capture.cpu.waiters.some((n) => n > 0) : true);
 	}
 
-	return {VIEWS, THREAD_KINDS, FILTERS_MAX, initial, encode, decode, weights};
+	return {VIEWS, THREAD_KINDS, FILTERS_MAX, initial, encode, decode, weights, colours, views};
 })();

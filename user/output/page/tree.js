@@ -105,17 +105,18 @@ const Tree = (() => {
 			first[i] += first[i - 1];
 		for (let i = 1; i < stacks.count; i++)
 			list[first[parent[i] + 1]++] = i;
-		return stacks.children = {first, list};
+		return stacks.children = {first, list, ordered: stacks.ordered};
 	}
 
-	/* Those of a node that weigh at least that, the heaviest first. */
-	function heavy({first, list}, node, total, least) {
+	/* Those of a node that weigh at least that, the heaviest first, but where stacks are in the order
+	 * in which they are to be shown. */
+	function heavy({first, list, ordered}, node, total, least) {
 		const found = [];
 
 		for (let i = first[node]; i < first[node + 1]; i++)
 			if (total[list[i]] >= least)
 				found.push(list[i]);
-		return found.length < 2 ? found : found.sort((a, b) => total[b] - total[a] || a - b);
+		return found.length < 2 || ordered ? found : found.sort((a, b) => total[b] - total[a] || a - b);
 	}
 
 	/*

@@ -29,20 +29,26 @@ const Views = (() => {
 
 	function callTree(shown) {
 		const {capture, folded, selection} = shown, tree = shown.full();
-		const seen = Tree.seen(capture, folded, tree, selection), slotS = capture.slotNs / 1e9;
+		const seen = shown.both ? null : Tree.seen(capture, folded, tree, selection);
+		const slotS = capture.slotNs / 1e9;
+		const last = seen ? [
+			{title: 'Threads', number: true, tip: 'distinct ones'},
+			{title: 'Seen', number: true, tip: 'first and last, since the start'}]
+			: Changes.columns();
+		const lastOf = (node) => !seen ? Changes.cells(shown, tree.id[node])
+			: [Format.count(seen.threads[node]), seen.last[node] < 0 ? ''
+				: (seen.first[node] * slotS).toFixed(1) + '–' +
+					((seen.last[node] + 1) * slotS).toFixed(1) + ' s'];
 		const columns = [
 			{title: 'Total', number: true, tip: 'of what is shown, with what it calls'},
 			{title: shown.unit, number: true},
 			{title: 'Self', number: true, tip: 'without what it calls'},
-			{title: 'Threads', number: true, tip: 'distinct ones'},
-			{title: 'Seen', number: true, tip: 'first and last, since the start'},
+			...last,
 			{title: 'Frame', name: true}];
 
 		const row = (node) => ({
 			cells: [percent(shown, tree.total[node]), Format.amount(tree.total[node]),
-				Format.amount(tree.self[node]), Format.count(seen.threads[node]),
-				seen.last[node] < 0 ? '' : (seen.first[node] * slotS).toFixed(1) + '–' +
-					((seen.last[node] + 1) * slotS).toFixed(1) + ' s',
+				Format.amount(tree.self[node]), ...lastOf(node),
 				nameOf(shown, tree.symbol[node], tree.id[node])],
 			mark: tree.total[node] / tree.total[0],
 			title: capture.symbols[tree.symbol[node]].name,

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+'use strict';
+
+/* A difference: the sides of one block, and what is said of a frame. */
+const assert = require('node:assert');
+const {test} = require('node:test');
+const {block, capture} = require('./data.js');
+const {Codec, Capture, Changes, Shown, State} = require('./load.js').load();
+
+const DIFF = {names: ['a', 'b'], ticksOf: [1, 1], drift: [0.01, 0.01], seconds: [10, 10], report: '',
+	kinds: [{tick: [0.001, 0.001]}, {tick: [0.001, 0.001]}, {tick: [0.001, 0.001]}], document: '{"processes":[]}'};
+
+function read() {
+	const {document, columns} = capture();
+
+	return Capture.read(Codec.open(block(Object.assign(document, {diff: DIFF}), columns)));
+}
+
+test('what counting and drift explain is within the noise', () => {
+	for (const [ticks, certain, step, what] of [
+		[[100, 100], false, 0, 'the same'], [[100, 120], false, 0, '20 more are less than two errors of 14.8'],
+		[[100, 140], true, 2, '40 more are more'], [[100, 40], true, -3, 'fell by over half'],
+		[[1000, 1130], true, 1, 'a little, but of many'], [[0, 3], false, 0, 'new, but of three'],
+		[[0, 50], true, 3, 'new'], [[50, 0], true, -3, 'gone'], [[0, 0], false, 0, 'nothing']]) {
+		const seen = Changes.judge(DIFF, 0, ticks);
+
+		assert.equal(seen.certain, certain, what);
+		assert.equal(Changes.stepOf(seen), step, what);
+	}
+});
+
+test('drift of what is large is no change, and a sample may stand for several ticks', () => {
+	assert.equal(Changes.judge(DIFF, 0, [1e6, 1.02e6]).certain, false);
+	assert.equal(Changes.judge(Object.assign({}, DIFF, {drift: [0, 0]}), 0, [1e6, 1.02e6]).certain, true);
+	assert.equal(Changes.judge(Object.assign({}, DIFF, {ticksOf: [4, 4]}), 0, [100, 140]).certain, false);
+});
+
+test('figures are in the unit of their process: half the requests, twice the cost', () => {
+	const seen = Changes.judge(Object.assign({}, DIFF, {kinds: [{tick: [0.001, 0.002]}]}), 0, [100, 100]);
+
+	assert.deepEqual(seen.value, [0.1, 0.2]);
+	assert.equal(Changes.stepOf(seen), 2);
+});
+
+test('the address says a side, and nothing else of time', () => {
+	const c = read();
+
+	for (const [hash, first] of [['', 1], ['#t=0-0', 0], ['#t=1-1', 1], ['#t=0-1', 1], ['#t=s0-0', 1], ['#t=9-9', 1]])
+		assert.deepEqual(State.decode(hash, c).span, {kind: 'slices', first, last: first}, hash);
+	assert.equal(State.decode('#view=threads', c).view, 'flame');
+	assert.equal(State.decode('#colour=role', c).colour, 'change');
+	assert.equal(State.decode('#colour=change', Capture.read(Codec.open(block(...Object.values(capture()))))).colour, 'kind');
+});
+
+test('both sides of each frame, also of folded stacks', () => {
+	const c = read(), source = Shown.create(c), changes = Changes.create(c, source);
+
+	for (const filters of [[], [{kind: 'merge', how: 'has', text: c.symbols[0].name}]]) {
+		const sums = [0, 1].map((first) => {
+			const state = Object.assign(State.initial(c), {process: null, filters, span: {kind: 'slices', first, last: first}});
+			const shown = Shown.make(source, state);
+
+			Changes.add(changes, shown, state);
+			return Array.from({length: shown.folded.stacks.count}, (_, id) => {
+				const {ticks, all} = shown.both(id);
+
+				assert.equal(ticks[first], shown.sums.total[id], 'its own side');
+				assert.equal(all[first], shown.sums.total[0]);
+				return ticks;
+			});
+		});
+
+		assert.deepEqual(sums[0], sums[1], 'whichever side is above');
+		assert.ok(sums[0].some(([before, after]) => before > 0 || after > 0));
+	}
+});
+
+test('frames keep their order on both sides', () => {
+	const c = read(), state = Object.assign(State.initial(c), {process: null});
+	const {tree} = Shown.make(Shown.create(c), state), at = Array.from(tree.id);
+
+	assert.deepEqual(at, [...at].sort((a, b) => a - b));
+});
