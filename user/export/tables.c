@@ -22,6 +22,7 @@ enum {
 	NEEDS_events = TIMELINE,
 	NEEDS_losses = TIMELINE,
 	NEEDS_samples = STACKS,
+	NEEDS_turns = 0,
 };
 
 static const struct {
