@@ -30,6 +30,7 @@ near() {
 python3 - "$T/b.hotrun" "$shares" "$crowd" >"$T/seen" <<'P'
 import collections, sqlite3, struct, sys
 db = sqlite3.connect(sys.argv[1])
+db.text_factory = lambda text: text.decode(errors='replace')
 names = {(p, a): n for p, a, n in db.execute(
     'SELECT l.process, l.address, y.name FROM location l JOIN symbol y ON y.id = l.symbol')}
 stacks = {}

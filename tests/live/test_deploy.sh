@@ -48,7 +48,7 @@ check "the seccomp profile is JSON" python3 -m json.tool "$PROFILE"
 check "make image" make -s image BUILD="$BUILD" IMAGE=localhost/hotrun:test CONTAINER="${PODMAN[*]}"
 pod image exists localhost/hotrun:test || exit 1
 size=$(pod image inspect -f '{{.Size}}' localhost/hotrun:test)
-within "its size, MB" "$(awk -v s="$size" 'BEGIN { print s / 1e6 }')" 2 7
+within "its size, MB" "$(awk -v s="$size" 'BEGIN { print s / 1e6 }')" 2 9
 is "it starts the recorder" "$(pod image inspect -f '{{.Config.Entrypoint}} {{.Config.Cmd}}' localhost/hotrun:test)" \
 	"[/hotrun] [watch]"
 is "its label tells the version" "$("$HOTRUN" --version)" \

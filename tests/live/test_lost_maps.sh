@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A recorder that got no CPU for a second, on a host where somebody maps without end: the kernel dropped records of
 # mappings. The library that a service loaded meanwhile is known all the same.
+# beside others, 10 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool python3 python3

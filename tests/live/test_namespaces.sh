@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The same pid in two pid namespaces, each with its own /tmp: each process is named from its own map.
+# beside others, 8 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split Deep

@@ -274,6 +274,24 @@ static void put_books_in_short(const struct report *r)
 	put_entry(r, "books", w.text, false);
 }
 
+/* That they are there: the report itself is of sums. */
+static void put_switches(const struct report *r)
+{
+	const struct model *m = r->m;
+	uint64_t turns = 0;
+	struct words w = {0};
+
+	if (!m->switches_cnt)
+		return;
+	for (size_t i = 0; i < m->switches_cnt; i++)
+		turns += m->switches[i].kind == SWITCH_TURN;
+	words_add(
+		&w,
+		"%s single switches and %s wakeups are in the capture: hotrun timeline shows them",
+		number_count(turns).text, number_count(m->switches_cnt - turns).text);
+	put_entry(r, "switches", w.text, false);
+}
+
 int report_books(const struct report *r)
 {
 	struct words w = {0};
@@ -281,6 +299,7 @@ int report_books(const struct report *r)
 	putc('\n', r->out);
 	report_host_words(r, &w);
 	put_entry(r, "host", w.text, false);
+	put_switches(r);
 	if (report_books_wrong(r))
 		return report_all_books(r);
 	put_books_in_short(r);

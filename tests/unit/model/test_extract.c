@@ -510,3 +510,57 @@ Test(extract, mappings_of_who_is_sampled_follow)
 	extract_free(x);
 	model_free(host.m);
 }
+
+#define MS 1000000ull
+
+static void add_turn(struct model *m, uint64_t ms, uint32_t cpu, uint32_t thread, uint32_t from,
+		     uint8_t flags)
+{
+	build_switch(
+		m, ms * MS,
+		(struct model_switch){.cpu = cpu, .thread = thread, .other = from, .flags = flags});
+}
+
+/* As the resident recorder does: a window is read at the end of its last slice, goes into each
+ * capture under way, and is forgotten; the next one may reach back into it. */
+Test(extract, switches_of_a_window_come_with_its_last_slice_and_once)
+{
+	static const uint64_t times_ms[] = {1000, 1000, 1500, 2500, 3500};
+	struct model *m = build_model(2, 99);
+	uint32_t a = build_thread(m, build_process(m, 100, "a", 0), 100, "a", BUILD_SECOND, 'R');
+	uint32_t b = build_thread(m, build_process(m, 200, "b", 0), 200, "b", BUILD_SECOND, 'R');
+	struct extract *x = extract_new();
+	const struct model *taken;
+
+	cr_assert(x);
+	build_books(m, 4);
+	/* The capture begins with the slice from 1 s on, the window before it. */
+	cr_assert_eq(extract_take(x, m, 1, 1), 0);
+	add_turn(m, 200, 0, a, MODEL_NONE, SWITCH_BEGINS);
+	add_turn(m, 200, 1, MODEL_NONE, MODEL_NONE, SWITCH_BEGINS);
+	add_turn(m, 1500, 0, b, a, SWITCH_PREEMPTED);
+	add_turn(m, 2500, 1, a, MODEL_NONE, 0);
+	cr_assert_eq(extract_take(x, m, 2, 2), 0);
+	model_forget_switches(m);
+	/* The window of its end reaches back. */
+	add_turn(m, 1200, 0, a, MODEL_NONE, SWITCH_BEGINS);
+	add_turn(m, 1200, 1, MODEL_NONE, MODEL_NONE, SWITCH_BEGINS);
+	add_turn(m, 1500, 0, b, a, SWITCH_PREEMPTED);
+	add_turn(m, 2500, 1, a, MODEL_NONE, 0);
+	add_turn(m, 3500, 1, MODEL_NONE, a, 0);
+	cr_assert_eq(extract_take(x, m, 3, 3), 0);
+	taken = extract_model(x);
+	cr_assert_eq(taken->switches_cnt, 5);
+	for (size_t i = 0; i < 5; i++) {
+		const struct model_switch *row = &taken->switches[i];
+
+		cr_expect_eq(row->time_ns, BUILD_START_NS + times_ms[i] * MS, "%zu", i);
+		cr_expect_eq(row->flags & SWITCH_BEGINS, i < 2 ? SWITCH_BEGINS : 0);
+		cr_expect_eq(row->slice, (times_ms[i] - 1000) / 1000, "%zu", i);
+		if (row->cpu == 0 && i < 2)
+			cr_expect_eq(taken->threads[row->thread].tid, 100);
+	}
+	cr_expect_eq(taken->threads[taken->switches[2].thread].tid, 200);
+	extract_free(x);
+	model_free(m);
+}
