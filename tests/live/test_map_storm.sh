@@ -3,7 +3,6 @@
 # Storms of mappings by a user without any right: 1,000 processes a second that each map a file called as the .NET
 # runtime is, and 70 processes of 857 mappings each, made over and over.
 # They cost little.
-# beside others, 25 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool setpriv util-linux
