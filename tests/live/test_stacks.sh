@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Stacks of code without frame pointers: they reach the root, and where their chains are known, not a frame
 # is missing or invented. All programs run at a time, at a lower priority than the workers that read their files.
-# beside others, 25 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Chain
