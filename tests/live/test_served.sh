@@ -70,7 +70,7 @@ says "the threshold is told" "$T/out" "T = 300.0 ms"
 says "the process tells its port" "$T/out" "serves port $port at 127.0.0.1"
 says "and its worst seconds" "$T/out" "the worst 8 of"
 within "the widest line" "$("$HOTRUN" report "$T/a.hotrun" |
-	python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" 80 110
+	python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))')" 80 120
 
 "$HOTRUN" record -q -d 1 --no-requests -o "$T/b.hotrun" 2>"$T/err"
 says "left out: said at the start" "$T/err" ", requests off, stacks"
