@@ -657,7 +657,8 @@ static inline uint64_t model_stack_address(const struct model *m, const struct m
 static inline bool model_stack_unsure(const struct model *m, const struct model_stack *s,
 				      uint32_t i)
 {
-	return s->flags & STACK_UNSURE && FRAME_IS_UNSURE(m->frames[s->first_frame + i]);
+	return (s->flags & (STACK_UNSURE | STACK_KERNEL)) == STACK_UNSURE &&
+	       FRAME_IS_UNSURE(m->frames[s->first_frame + i]);
 }
 
 /* What a mapping of that name is; names as /proc/PID/maps and perf's MMAP2 records have them. */

@@ -156,20 +156,22 @@ static void keep(struct model *m, struct model_stack *s, const struct resolve_fr
 	m->resolved_cnt += cnt;
 }
 
+/* flags: STACK_KERNEL or 0. A file may say that one is the other: then it is none, since both
+ * together have to find room. */
 static size_t put_stack(struct model *m, uint64_t id, uint32_t guess, uint64_t time_ns,
-			struct resolve_frame *frames)
+			uint16_t flags, struct resolve_frame *frames)
 {
 	uint32_t row = model_stack_find_at(m, id, guess);
 	struct stack_at at = {.time_ns = time_ns};
 	struct model_stack *s;
 	size_t n;
 
-	if (row == MODEL_NONE) {
+	if (row == MODEL_NONE || (m->stacks[row].flags & STACK_KERNEL) != flags) {
 		frames[0] = note(m, "[stack lost]", REASON_STACK_LOST);
 		return 1;
 	}
 	s = &m->stacks[row];
-	if (s->resolved_cnt) {
+	if (m->settled && s->resolved_cnt) {
 		memcpy(frames, m->resolved + s->resolved, s->resolved_cnt * sizeof(*frames));
 		return s->resolved_cnt;
 	}
@@ -191,12 +193,12 @@ size_t resolve_sample(struct model *m, const struct model_sample *sample,
 		return n;
 	}
 	if (sample->user_stack)
-		n += put_stack(m, sample->user_stack, sample->user_row, sample->time_ns, frames);
+		n += put_stack(m, sample->user_stack, sample->user_row, sample->time_ns, 0, frames);
 	else if (sample->flags & SAMPLE_USER_STACK_FAULT)
 		frames[n++] = note(m, "[stack lost]", REASON_STACK_LOST);
 	if (sample->kernel_stack)
 		n += put_stack(m, sample->kernel_stack, sample->kernel_row, sample->time_ns,
-			       frames + n);
+			       STACK_KERNEL, frames + n);
 	else if (sample->flags & SAMPLE_KERNEL_STACK_FAULT)
 		frames[n++] = note(m, "[kernel stack lost]", REASON_STACK_LOST);
 	if (!n)

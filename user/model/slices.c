@@ -257,6 +257,8 @@ void model_view_from(struct model *view, uint32_t slice)
 	EACH_SLICE_TABLE(SKIP)
 #undef SKIP
 	view->samples_cnt = 0;
+	/* What is kept of stacks is the whole's. */
+	view->settled = false;
 }
 
 /* When the samples begin that stay: those of the slices from that row on, and of what comes

@@ -190,6 +190,10 @@ Test(query, tables_that_are_not_asked_for_stay_empty)
 	cr_assert(q);
 	cr_expect(query_reads(q), "through the view");
 	query_free(q);
+	q = query_new("SELECT count(*) FROM Threads", why);
+	cr_assert(q);
+	cr_expect(query_reads(q), "names are of any case");
+	query_free(q);
 }
 
 static bool stops_at_once(void)
@@ -241,4 +245,15 @@ Test(query, all_tables_are_told)
 	cr_expect(strstr(text, "samples: capture, host, began_utc, time_s"), "%s", text);
 	cr_expect(strstr(text, "stacks: capture"), "%s", text);
 	free(text);
+}
+
+/* SQLite tells of no column that USING names, and of tables as they are written. */
+Test(query, tables_are_filled_however_they_are_named)
+{
+	expect("SELECT count(*) AS n FROM Threads", text_130, "n\n2\n");
+	expect("SELECT count(*) AS n FROM threads JOIN processes USING (capture, pid)", text_130,
+	       "n\n2\n");
+	expect("SELECT count(*) AS n FROM THREADS NATURAL JOIN Processes p", text_130, "n\n2\n");
+	expect("SELECT sum(m.self) AS n FROM Host h, \"methods\" m WHERE m.capture = h.capture",
+	       text_130, " n\n80\n");
 }

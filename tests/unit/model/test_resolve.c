@@ -340,3 +340,24 @@ Test(resolve, a_settled_capture_says_the_same_each_time)
 	expect_path(&f, "renamed", "a new name ends what was kept");
 	model_free(f.m);
 }
+
+/* A file may name one stack as both: frames have room for one of each kind. */
+Test(resolve, a_stack_of_the_other_kind_is_none)
+{
+	struct resolve_frame *frames = calloc(RESOLVE_MAX_FRAMES, sizeof(*frames));
+	struct fixture f = fixture_new();
+	size_t cnt;
+
+	put_stack(&f, 1, false, STACK_UNSURE, STACK_MAX_FRAMES);
+	put_stack(&f, 2, true, STACK_UNSURE, STACK_MAX_FRAMES);
+	f.sample.user_stack = f.sample.kernel_stack = 1;
+	cnt = resolve_sample(f.m, &f.sample, frames);
+	cr_assert_leq(cnt, RESOLVE_MAX_FRAMES);
+	cr_expect_str_eq(f.m->symbols[frames[cnt - 1].symbol].name, "[stack lost]");
+	f.sample.user_stack = f.sample.kernel_stack = 2;
+	cnt = resolve_sample(f.m, &f.sample, frames);
+	cr_assert_leq(cnt, RESOLVE_MAX_FRAMES);
+	cr_expect_str_eq(f.m->symbols[frames[0].symbol].name, "[stack lost]");
+	free(frames);
+	model_free(f.m);
+}
