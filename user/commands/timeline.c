@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -123,6 +124,9 @@ static int run(int argc, char **argv)
 				      &a.timeline.processes_cnt);
 	if (rc)
 		return rc;
+	/* Nothing is left behind. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	a.timeline.processes = found;
 	if (!a.process)
 		a.timeline.processes_cnt = 0;
