@@ -10,10 +10,10 @@ const {Codec, Capture, Changes, Shown, State} = require('./load.js').load();
 const DIFF = {names: ['a', 'b'], ticksOf: [1, 1], drift: [0.01, 0.01], seconds: [10, 10], report: '',
 	kinds: [{tick: [0.001, 0.001]}, {tick: [0.001, 0.001]}, {tick: [0.001, 0.001]}], document: '{"processes":[]}'};
 
-function read() {
+function read(diff = DIFF) {
 	const {document, columns} = capture();
 
-	return Capture.read(Codec.open(block(Object.assign(document, {diff: DIFF}), columns)));
+	return Capture.read(Codec.open(block(Object.assign(document, {diff}), columns)));
 }
 
 test('what counting and drift explain is within the noise', () => {
@@ -80,4 +80,36 @@ test('frames keep their order on both sides', () => {
 	const {tree} = Shown.make(Shown.create(c), state), at = Array.from(tree.id);
 
 	assert.deepEqual(at, [...at].sort((a, b) => a - b));
+});
+
+/* A document as diff_json.c writes it, with a finding and a process of that name. */
+function documentOf(name) {
+	const fared = {cpus: 1, waiting_threads: null, throttled_threads: null, answers_per_s: null, p50_ns: null,
+		p99_ns: null, slow_share: null, verdict: null};
+	const value = {per: 'cores', before: 1, after: 2, change: 1, change_error: 0.1};
+
+	return {changed: [Object.assign({process: name, method: name, module: null, of: 'self', of_mean_change: null,
+		path: [name, 'Main']}, value)], effects: [], tested: 1, certain: 1, methods_in_common: 1, too_short: false,
+	processes: [Object.assign({process: name, certain: true, fared_before: fared, fared_after: fared}, value)]};
+}
+
+/* All text of the view of changes. */
+function reportText(changes) {
+	const element = (...parts) => ({parts, append: (...more) => parts.push(...more)});
+
+	Object.assign(globalThis, {Table: {make: (...all) => all}, Dom: {make: (tag, style, ...parts) => element(...parts)}});
+	try {
+		return JSON.stringify(Changes.report(changes, () => 0));
+	} finally {
+		delete globalThis.Table;
+		delete globalThis.Dom;
+	}
+}
+
+test('what has no name is told as that', () => {
+	const c = read(Object.assign({}, DIFF, {document: JSON.stringify(documentOf(null))}));
+	const changes = Changes.create(c, Shown.create(c));
+
+	assert.equal(Changes.top(changes, 5)[0].name, '(unknown)');
+	assert.match(reportText(changes), /\(unknown\) ← Main/);
 });

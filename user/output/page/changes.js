@@ -11,6 +11,11 @@ const Changes = (() => {
 	const SIDES = ['before', 'after'], SURE = 2; /* standard errors, as judge/diff_value.c has it */
 	const PER = {request: 'CPU per request', cores: 'CPUs', share: 'of its CPU'};
 
+	/* Of what has no name the document has null. */
+	function named(text) {
+		return Format.visible(text || '(unknown)');
+	}
+
 	function side(state) {
 		return state.span.first;
 	}
@@ -36,7 +41,7 @@ const Changes = (() => {
 		return {
 			capture, document, source: Shown.create(capture, source), graph: null, shown: null,
 			names: capture.diff.names.map(Format.visible),
-			per: new Map((document ? document.processes : []).map((p) => [Format.visible(p.process), p.per])),
+			per: new Map((document ? document.processes : []).map((p) => [named(p.process), p.per])),
 		};
 	}
 
@@ -264,7 +269,7 @@ const Changes = (() => {
 	/* Those that changed most, for the list below the graph: [{symbol, text, bad}]. */
 	function top(c, n) {
 		return (c.document ? c.document.changed : []).slice(0, n).map((f) => ({
-			name: Format.visible(f.method), module: Format.visible(f.module || ''), step: f.change > 0 ? 3 : -3,
+			name: named(f.method), module: Format.visible(f.module || ''), step: f.change > 0 ? 3 : -3,
 			text: changeText(f.before, f.after, null),
 			title: finding(f).slice(0, 4).join(' · ')}));
 	}
@@ -282,10 +287,10 @@ const Changes = (() => {
 			{title: 'Method', name: true}, {title: 'Process'}, {title: 'Called by', tip: 'where most of the change is'}],
 		rows.map((f) => ({
 			cells: [...finding(f), f.of_mean_change === null ? '' : f.of_mean_change.toFixed(1) + ' ×',
-				Format.visible(f.method), Format.visible(f.process),
-				f.path.map(Format.visible).slice(0, 4).join(' ← ') + (f.path.length > 4 ? ' ← …' : '')],
-			title: Format.visible(f.method),
-			act: () => find(Format.visible(f.method)),
+				named(f.method), named(f.process),
+				f.path.map(named).slice(0, 4).join(' ← ') + (f.path.length > 4 ? ' ← …' : '')],
+			title: named(f.method),
+			act: () => find(named(f.method)),
 		})), false);
 	}
 
@@ -307,7 +312,7 @@ const Changes = (() => {
 		rows.map((p) => {
 			const x = p.fared_before, y = p.fared_after, per = p.per === 'share' ? 'cores' : p.per;
 
-			return {cells: [Format.visible(p.process), changeText(p.before, p.after, p.change_error) +
+			return {cells: [named(p.process), changeText(p.before, p.after, p.change_error) +
 				(p.certain ? '' : ' (noise)'), figure(per, p.before), figure(per, p.after), PER[per],
 			pair(x.cpus, y.cpus, plain(2)), pair(x.waiting_threads, y.waiting_threads, plain(2)),
 			pair(x.answers_per_s, y.answers_per_s, plain(1)), pair(x.p50_ns, y.p50_ns, time),
