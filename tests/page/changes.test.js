@@ -89,7 +89,7 @@ function documentOf(name) {
 	const value = {per: 'cores', before: 1, after: 2, change: 1, change_error: 0.1};
 
 	return {changed: [Object.assign({process: name, method: name, module: null, of: 'self', of_mean_change: null,
-		path: [name, 'Main']}, value)], effects: [], tested: 1, certain: 1, methods_in_common: 1, too_short: false,
+		path: [name, 'Main'], path_more: 12}, value)], effects: [], tested: 1, certain: 1, methods_in_common: 1, too_short: false,
 	processes: [Object.assign({process: name, certain: true, fared_before: fared, fared_after: fared}, value)]};
 }
 
@@ -111,5 +111,13 @@ test('what has no name is told as that', () => {
 	const changes = Changes.create(c, Shown.create(c));
 
 	assert.equal(Changes.top(changes, 5)[0].name, '(unknown)');
-	assert.match(reportText(changes), /\(unknown\) ← Main/);
+	assert.match(reportText(changes), /\(unknown\) ← Main ← … 12 more/);
+});
+
+test('a name that was cut is found by what is left of it', () => {
+	const c = read(Object.assign({}, DIFF, {document: JSON.stringify(documentOf('Shop.Li…'))}));
+	const [top] = Changes.top(Changes.create(c, Shown.create(c)), 5);
+
+	assert.equal(top.name, 'Shop.Li…');
+	assert.equal(top.find, 'Shop.Li');
 });

@@ -319,7 +319,7 @@ const App = (() => {
 		Dom.byId('hottest-title').textContent = list.length ? 'Changed most, for certain'
 			: 'No method changed for certain';
 		Dom.fill(Dom.byId('hottest-list'), ...list.map((f) => Dom.make('li', '', listButton(f.text,
-			app.colours.step ? Colours.changeFill(app.colours, f.step) : '', f.name, f.name, f.module, f.title))));
+			app.colours.step ? Colours.changeFill(app.colours, f.step) : '', f.name, f.name, f.module, f.title, f.find))));
 	}
 
 	function hottestButton(symbol, top, whole) {
@@ -329,7 +329,7 @@ const App = (() => {
 	}
 
 	/* A row of the list, which finds the method. */
-	function listButton(figure, fill, name, shown, where, title) {
+	function listButton(figure, fill, name, shown, where, title, find = name) {
 		const swatch = Dom.make('span', 'swatch');
 		const button = Dom.make('button', '', Dom.make('span', 'share', figure), swatch,
 			Dom.make('span', 'name', Dom.make('bdi', '', shown)),
@@ -338,7 +338,7 @@ const App = (() => {
 		swatch.style.background = fill;
 		button.type = 'button';
 		button.title = name + '\n' + title + '; click to find it';
-		button.addEventListener('click', () => change({search: name, regex: false}, false));
+		button.addEventListener('click', () => change({search: find, regex: false}, false));
 		return button;
 	}
 

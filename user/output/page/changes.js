@@ -16,6 +16,11 @@ const Changes = (() => {
 		return Format.visible(text || '(unknown)');
 	}
 
+	/* What finds it, of a name that may be cut. */
+	function findable(text) {
+		return named(text).replace(/…$/, '');
+	}
+
 	function side(state) {
 		return state.span.first;
 	}
@@ -269,7 +274,7 @@ const Changes = (() => {
 	/* Those that changed most, for the list below the graph: [{symbol, text, bad}]. */
 	function top(c, n) {
 		return (c.document ? c.document.changed : []).slice(0, n).map((f) => ({
-			name: named(f.method), module: Format.visible(f.module || ''), step: f.change > 0 ? 3 : -3,
+			name: named(f.method), find: findable(f.method), module: Format.visible(f.module || ''), step: f.change > 0 ? 3 : -3,
 			text: changeText(f.before, f.after, null),
 			title: finding(f).slice(0, 4).join(' · ')}));
 	}
@@ -288,9 +293,9 @@ const Changes = (() => {
 		rows.map((f) => ({
 			cells: [...finding(f), f.of_mean_change === null ? '' : f.of_mean_change.toFixed(1) + ' ×',
 				named(f.method), named(f.process),
-				f.path.map(named).slice(0, 4).join(' ← ') + (f.path.length > 4 ? ' ← …' : '')],
+				[...f.path.map(named), ...(f.path_more ? ['… ' + Format.count(f.path_more) + ' more'] : [])].join(' ← ')],
 			title: named(f.method),
-			act: () => find(named(f.method)),
+			act: () => find(findable(f.method)),
 		})), false);
 	}
 
