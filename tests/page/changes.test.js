@@ -8,7 +8,7 @@ const {block, capture} = require('./data.js');
 const {Codec, Capture, Changes, Shown, State} = require('./load.js').load();
 
 const DIFF = {names: ['a', 'b'], ticksOf: [1, 1], drift: [0.01, 0.01], seconds: [10, 10], report: '',
-	kinds: [{tick: [0.001, 0.001]}, {tick: [0.001, 0.001]}, {tick: [0.001, 0.001]}], document: '{"processes":[]}'};
+	kinds: ['request', 'share', 'cores'].map((per) => ({per, tick: [0.001, 0.001]})), document: '{"processes":[]}'};
 
 function read(diff = DIFF) {
 	const {document, columns} = capture();
@@ -120,4 +120,19 @@ test('a name that was cut is found by what is left of it', () => {
 
 	assert.equal(top.name, 'Shop.Li…');
 	assert.equal(top.find, 'Shop.Li');
+});
+
+test('a process is told in its own unit, though it is too small for the table of processes', () => {
+	const c = read(), source = Shown.create(c), changes = Changes.create(c, source);
+	const state = Object.assign(State.initial(c), {process: null}), shown = Shown.make(source, state);
+	const {stacks} = shown.folded, seen = new Set();
+
+	Changes.add(changes, shown, state);
+	assert.deepEqual(changes.document.processes, []);
+	for (let id = 1; id < stacks.count; id++) {
+		assert.equal(shown.per(id), DIFF.kinds[stacks.process[id]].per);
+		seen.add(shown.per(id));
+	}
+	assert.ok(seen.size > 1, 'of several processes');
+	assert.equal(shown.per(0), 'cores', 'of all');
 });

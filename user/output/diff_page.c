@@ -213,6 +213,7 @@ static void put_diff(struct json *j, const struct block *k)
 	json_array(j, "kinds");
 	for (uint32_t i = 0; i < d->book->kinds_cnt; i++) {
 		json_object(j, NULL);
+		json_string(j, "per", diff_per_ids[d->kinds[i].per]);
 		put_each(j, "tick", diff_of_tick(d, i, DIFF_BEFORE),
 			 diff_of_tick(d, i, DIFF_AFTER));
 		json_end(j);

@@ -66,8 +66,9 @@
  * second; siblings are in the order in which they are to be shown. It has as well
  *	diff {names of both; document: that of hotrun diff --format json, in a string, but names are
  *	     cut at 200 bytes, paths at 4 callers, with path_more for others; report: its text;
- *	     kinds [{tick: what a tick of each side is of the figures of that kind}]; ticksOf:
- *	     ticks that a sample stands for, drift: of a figure, seconds: each of both sides}
+ *	     kinds [{per: what its figures are counted by; tick: what a tick of each side is of
+ *	     them}]; ticksOf: ticks that a sample stands for, drift: of a figure, seconds: each of
+ *	     both sides}
  * A reader refuses other versions. New fields do not raise the version; changed meanings do.
  */
 #include <stdbool.h>

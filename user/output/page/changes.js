@@ -41,12 +41,9 @@ const Changes = (() => {
 	function create(capture, source) {
 		if (!capture.diff)
 			return null;
-		const document = read(capture);
-
 		return {
-			capture, document, source: Shown.create(capture, source), graph: null, shown: null,
+			capture, document: read(capture), source: Shown.create(capture, source), graph: null, shown: null,
 			names: capture.diff.names.map(Format.visible),
-			per: new Map((document ? document.processes : []).map((p) => [named(p.process), p.per])),
 		};
 	}
 
@@ -95,7 +92,7 @@ const Changes = (() => {
 		shown.per = other.per = (id) => {
 			const process = shown.folded.stacks.process[id];
 
-			return process >= 0 ? c.per.get(c.capture.processes[process].name) || 'cores' : 'cores';
+			return process >= 0 ? diff.kinds[process].per : 'cores';
 		};
 	}
 
