@@ -48,6 +48,8 @@ test('the address says a side, and nothing else of time', () => {
 	for (const [hash, first] of [['', 1], ['#t=0-0', 0], ['#t=1-1', 1], ['#t=0-1', 1], ['#t=s0-0', 1], ['#t=9-9', 1]])
 		assert.deepEqual(State.decode(hash, c).span, {kind: 'slices', first, last: first}, hash);
 	assert.equal(State.decode('#view=threads', c).view, 'flame');
+	assert.equal(State.decode('#workload=1', c).workload, false, 'kinds of processes have no workload: all would be one');
+	assert.equal(State.decode('#recursion=1', c).recursion, true);
 	assert.equal(State.decode('#colour=role', c).colour, 'change');
 	assert.equal(State.decode('#colour=change', Capture.read(Codec.open(block(...Object.values(capture()))))).colour, 'kind');
 });
