@@ -152,7 +152,7 @@ const App = (() => {
 			return;
 		drawnFlame = app.colours;
 		renderPath();
-		renderLegend();
+		renderLegend(app.colours);
 		renderHottest();
 	}
 
@@ -174,7 +174,7 @@ const App = (() => {
 
 		Sandwich.show(sandwich, app.shown, method);
 		drawnFlame = null;
-		renderLegend();
+		renderLegend(Sandwich.coloursOf(app.colours));
 	}
 
 	function renderTable() {
@@ -266,8 +266,8 @@ const App = (() => {
 		return button;
 	}
 
-	function renderLegend() {
-		const {colours, capture, tree, zoom} = app, {folded, inside} = app.shown, samples = new Map();
+	function renderLegend(colours) {
+		const {capture, tree, zoom} = app, {folded, inside} = app.shown, samples = new Map();
 
 		if (colours.step) {
 			Dom.fill(Dom.byId('legend'), ...Changes.legend(colours));
