@@ -92,7 +92,7 @@ const App = (() => {
 		}
 		Dom.byId('weight').value = state.weight;
 		Dom.byId('colour').value = state.colour;
-		Dom.byId('reset').disabled = !app.zoom;
+		Dom.byId('reset').disabled = !app.zoom && !(app.changes && app.changes.shown.zoom);
 		Dom.byId('flip').setAttribute('aria-pressed', String(state.flip));
 		Dom.byId('heat').setAttribute('aria-pressed', String(state.heat));
 		for (const flag of ['mycode', 'recursion', 'workload'])

@@ -173,7 +173,7 @@ const Changes = (() => {
 		c.graph = Pane.create(Dom.byId('other'), c.capture, {
 			shown: () => c.shown, take: zoom,
 			menu: (node, x, y) => menu(c.graph.tree.id[node], c.graph.tree.symbol[node], x, y),
-			say: (node) => say(c.graph, node),
+			say: (node) => say(c.graph, node, c.shown),
 			resized: () => 0,
 			hover: (node) => point(app.graph, node < 0 ? -1 : c.graph.tree.id[node]),
 		});
@@ -213,27 +213,30 @@ const Changes = (() => {
 		}
 	}
 
-	function title(c, at, shown) {
+	/* wanted: the node of the stacks that is to be in view. */
+	function title(c, at, shown, wanted) {
 		const {tree, zoom} = shown, all = shown.sums.total[0];
+		const there = !wanted || shown.sums.total[wanted] > 0;
 
 		return [SIDES[at] + ': ', Dom.make('bdi', '', c.names[at]), Dom.make('span', 'muted',
-			Format.plural(all, 'sample') + (zoom ? ' · in view ' + Format.share(tree.total[zoom], all) : ''))];
+			Format.plural(all, 'sample') + (zoom ? ' · in view ' + Format.share(tree.total[zoom], all) : '')),
+		Dom.make('span', 'muted', there ? '' : 'The frame in view is not there ' + SIDES[at] + '.')];
 	}
 
 	/* Beside the main graph, in the flame view. symbols: a byte each for those that match, or null. */
 	function show(c, app, symbols) {
 		const at = side(app.state), {graph, shown} = c;
-		const wanted = app.zoom ? app.tree.id[app.zoom] : 0;
-		const there = !wanted || shown.sums.total[wanted] > 0;
+		const wanted = app.state.zoom < shown.folded.stacks.count ? app.state.zoom : 0;
 
 		for (const id of ['graph-title', 'other-title', 'other'])
 			Dom.byId(id).hidden = app.state.view !== 'flame';
 		Dom.byId('side').value = at;
 		if (app.state.view !== 'flame')
 			return;
-		Dom.fill(Dom.byId('graph-title'), ...title(c, at, app.shown));
-		Dom.fill(Dom.byId('other-title'), ...title(c, 1 - at, shown),
-			Dom.make('span', 'muted', there ? '' : 'The frame in view is not there ' + SIDES[1 - at] + '.'));
+		Dom.fill(Dom.byId('graph-title'), ...title(c, at, app.shown, wanted));
+		Dom.fill(Dom.byId('other-title'), ...title(c, 1 - at, shown, wanted));
+		if (graph.tree !== shown.tree || graph.zoom !== shown.zoom)
+			graph.focus = -1;
 		graph.colours = app.colours;
 		graph.mask = symbols ? Search.mark(shown.tree, symbols) : null;
 		if (graph.mask && !graph.mask.includes(1))
