@@ -138,3 +138,9 @@ test('a process is told in its own unit, though it is too small for the table of
 	assert.ok(seen.size > 1, 'of several processes');
 	assert.equal(shown.per(0), 'cores', 'of all');
 });
+
+test('a side without samples is what there is to say', () => {
+	for (const [before, after, text] of [[5, 5, ''], [5, 0, 'After has no samples: nothing to compare.'],
+		[0, 5, 'Before has no samples: nothing to compare.'], [0, 0, 'Neither side has samples: nothing to compare.']])
+		assert.equal(Changes.lacking({document: {before: {samples: before}, after: {samples: after}}}), text);
+});

@@ -105,6 +105,8 @@ const App = (() => {
 	function noteText() {
 		const {state, tree} = app, none = tree.total[0] === 0;
 
+		if (none && app.changes && !app.shown.all && Changes.lacking(app.changes))
+			return Changes.lacking(app.changes);
 		if (none)
 			return 'Nothing is left of this selection: take filters away, or choose another time.';
 		if (state.weight === 'harm')

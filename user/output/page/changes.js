@@ -245,6 +245,16 @@ const Changes = (() => {
 		Graph.show(graph, shown.tree, shown.zoom, app.state.flip);
 	}
 
+	/* Why nothing can be compared, or "". */
+	function lacking(c) {
+		const none = c.document ? SIDES.filter((name) => !c.document[name].samples) : [];
+
+		if (none.length > 1)
+			return 'Neither side has samples: nothing to compare.';
+		return none.length ? none[0][0].toUpperCase() + none[0].slice(1) +
+			' has no samples: nothing to compare.' : '';
+	}
+
 	/* --- header, findings --------------------------------------------------------------------- */
 
 	function header(c) {
@@ -264,8 +274,8 @@ const Changes = (() => {
 		list.push(Format.count(d.certain) + ' of ' + Format.plural(d.tested, 'figure') + ' changed for certain');
 		Dom.fill(Dom.byId('facts'), ...list.map((text) => Dom.make('li', '', text)));
 		Dom.byId('losses').hidden = true;
-		const why = d.too_short ? 'Too short: of fewer than 4 s nobody can tell how sure a difference is.'
-			: d.methods_in_common ? '' : 'Nothing in common: no method that has a name is in both.';
+		const why = lacking(c) || (d.too_short ? 'Too short: of fewer than 4 s nobody can tell how sure a difference is.'
+			: d.methods_in_common ? '' : 'Nothing in common: no method that has a name is in both.');
 
 		Dom.byId('gap').textContent = why;
 		Dom.byId('gap').hidden = !why;
@@ -345,5 +355,5 @@ const Changes = (() => {
 		return box;
 	}
 
-	return {create, build, add, show, header, legend, top, facts, columns, cells, report, judge, stepOf, side, SIDES};
+	return {create, build, add, show, header, legend, top, facts, columns, cells, report, lacking, judge, stepOf, side, SIDES};
 })();
