@@ -8,12 +8,12 @@ const {block, capture} = require('./data.js');
 const {Codec, Capture, Changes, Shown, State} = require('./load.js').load();
 
 const DIFF = {names: ['a', 'b'], ticksOf: [1, 1], drift: [0.01, 0.01], seconds: [10, 10], report: '',
-	kinds: [{tick: [0.001, 0.001]}, {tick: [0.001, 0.001]}, {tick: [0.001, 0.001]}], document: '{"processes":[]}'};
+	kinds: ['request', 'share', 'cores'].map((per) => ({per, tick: [0.001, 0.001]})), document: '{"processes":[]}'};
 
-function read() {
+function read(diff = DIFF) {
 	const {document, columns} = capture();
 
-	return Capture.read(Codec.open(block(Object.assign(document, {diff: DIFF}), columns)));
+	return Capture.read(Codec.open(block(Object.assign(document, {diff}), columns)));
 }
 
 test('what counting and drift explain is within the noise', () => {
@@ -48,6 +48,8 @@ test('the address says a side, and nothing else of time', () => {
 	for (const [hash, first] of [['', 1], ['#t=0-0', 0], ['#t=1-1', 1], ['#t=0-1', 1], ['#t=s0-0', 1], ['#t=9-9', 1]])
 		assert.deepEqual(State.decode(hash, c).span, {kind: 'slices', first, last: first}, hash);
 	assert.equal(State.decode('#view=threads', c).view, 'flame');
+	assert.equal(State.decode('#workload=1', c).workload, false, 'kinds of processes have no workload: all would be one');
+	assert.equal(State.decode('#recursion=1', c).recursion, true);
 	assert.equal(State.decode('#colour=role', c).colour, 'change');
 	assert.equal(State.decode('#colour=change', Capture.read(Codec.open(block(...Object.values(capture()))))).colour, 'kind');
 });
@@ -80,4 +82,65 @@ test('frames keep their order on both sides', () => {
 	const {tree} = Shown.make(Shown.create(c), state), at = Array.from(tree.id);
 
 	assert.deepEqual(at, [...at].sort((a, b) => a - b));
+});
+
+/* A document as diff_json.c writes it, with a finding and a process of that name. */
+function documentOf(name) {
+	const fared = {cpus: 1, waiting_threads: null, throttled_threads: null, answers_per_s: null, p50_ns: null,
+		p99_ns: null, slow_share: null, verdict: null};
+	const value = {per: 'cores', before: 1, after: 2, change: 1, change_error: 0.1};
+
+	return {changed: [Object.assign({process: name, method: name, module: null, of: 'self', of_mean_change: null,
+		path: [name, 'Main'], path_more: 12}, value)], effects: [], tested: 1, certain: 1, methods_in_common: 1, too_short: false,
+	processes: [Object.assign({process: name, certain: true, fared_before: fared, fared_after: fared}, value)]};
+}
+
+/* All text of the view of changes. */
+function reportText(changes) {
+	const element = (...parts) => ({parts, append: (...more) => parts.push(...more)});
+
+	Object.assign(globalThis, {Table: {make: (...all) => all}, Dom: {make: (tag, style, ...parts) => element(...parts)}});
+	try {
+		return JSON.stringify(Changes.report(changes, () => 0));
+	} finally {
+		delete globalThis.Table;
+		delete globalThis.Dom;
+	}
+}
+
+test('what has no name is told as that', () => {
+	const c = read(Object.assign({}, DIFF, {document: JSON.stringify(documentOf(null))}));
+	const changes = Changes.create(c, Shown.create(c));
+
+	assert.equal(Changes.top(changes, 5)[0].name, '(unknown)');
+	assert.match(reportText(changes), /\(unknown\) ← Main ← … 12 more/);
+});
+
+test('a name that was cut is found by what is left of it', () => {
+	const c = read(Object.assign({}, DIFF, {document: JSON.stringify(documentOf('Shop.Li…'))}));
+	const [top] = Changes.top(Changes.create(c, Shown.create(c)), 5);
+
+	assert.equal(top.name, 'Shop.Li…');
+	assert.equal(top.find, 'Shop.Li');
+});
+
+test('a process is told in its own unit, though it is too small for the table of processes', () => {
+	const c = read(), source = Shown.create(c), changes = Changes.create(c, source);
+	const state = Object.assign(State.initial(c), {process: null}), shown = Shown.make(source, state);
+	const {stacks} = shown.folded, seen = new Set();
+
+	Changes.add(changes, shown, state);
+	assert.deepEqual(changes.document.processes, []);
+	for (let id = 1; id < stacks.count; id++) {
+		assert.equal(shown.per(id), DIFF.kinds[stacks.process[id]].per);
+		seen.add(shown.per(id));
+	}
+	assert.ok(seen.size > 1, 'of several processes');
+	assert.equal(shown.per(0), 'cores', 'of all');
+});
+
+test('a side without samples is what there is to say', () => {
+	for (const [before, after, text] of [[5, 5, ''], [5, 0, 'After has no samples: nothing to compare.'],
+		[0, 5, 'Before has no samples: nothing to compare.'], [0, 0, 'Neither side has samples: nothing to compare.']])
+		assert.equal(Changes.lacking({document: {before: {samples: before}, after: {samples: after}}}), text);
 });

@@ -615,8 +615,11 @@
 			rows()[0].textContent);
 		check('requests stand beside them', /2\.?\d* ms/.test(rows()[1].textContent), rows()[1].textContent);
 		check('and the text', rows()[2].textContent.includes('Shop.Orders.Price'), rows()[2].textContent);
-		for (const view of ['sandwich', 'bottom', 'modules', 'flame'])
+		App.change({view: 'sandwich'});
+		check('its legend is of its colours', /JIT, application/.test(byId('legend').textContent), byId('legend').textContent);
+		for (const view of ['bottom', 'modules', 'flame'])
 			App.change({view});
+		equal('the legend is of changes again', byId('legend').children.length, 7);
 		equal('hostile names are text', document.querySelectorAll('main b:not(.grid b), main script').length, 0);
 	}
 

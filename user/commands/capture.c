@@ -234,7 +234,8 @@ int result_close(struct result *result, int err)
 		unlink(result->temporary);
 	/* A reader that has seen enough is no failure. */
 	if (err && !(result->file == stdout && err == -EPIPE))
-		log_error("%s: %s", path, strerror(-err));
+		log_error("%s: %s", path,
+			  err == -E2BIG ? "more names than one page can hold" : strerror(-err));
 	result_free(result);
 	return err ? EXIT_FAILED : EXIT_OK;
 }

@@ -16,6 +16,7 @@ struct diff_options {
 	size_t rows;		       /* findings and processes of text; 0 = all */
 	size_t width;		       /* columns of text */
 	bool effects;		       /* what could have been shown, instead of what was */
+	bool brief; /* JSON for the page: long names cut (…), of paths the nearest callers */
 };
 
 /* Each returns 0, -ENOMEM, or -EIO when out failed. */

@@ -2,10 +2,34 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "output/diff.h"
 #include "output/json.h"
+
+/* What the page has room for. */
+#define BRIEF_NAME    200 /* bytes */
+#define BRIEF_CALLERS 4
+
+static void put_name(struct json *j, const char *key, const char *name,
+		     const struct diff_options *o)
+{
+	static const char more[] = "\xe2\x80\xa6";
+	char cut[BRIEF_NAME + sizeof(more)];
+	size_t len = BRIEF_NAME;
+
+	if (!o->brief || !name || strnlen(name, BRIEF_NAME + 1) <= BRIEF_NAME) {
+		json_text(j, key, name);
+		return;
+	}
+	/* Not within a character. */
+	while (len > BRIEF_NAME - 4 && ((unsigned char)name[len] & 0xc0) == 0x80)
+		len--;
+	memcpy(cut, name, len);
+	memcpy(cut + len, more, sizeof(more));
+	json_text(j, key, cut);
+}
 
 static void put_value(struct json *j, const struct diff_value *v)
 {
@@ -57,7 +81,8 @@ static void put_fared(struct json *j, const char *key, const struct diff_fared *
 	json_end(j);
 }
 
-static int put_kinds(struct json *j, const struct diff *d, const struct diff_beside *beside)
+static int put_kinds(struct json *j, const struct diff *d, const struct diff_beside *beside,
+		     const struct diff_options *o)
 {
 	size_t cnt;
 	_cleanup_free_ uint32_t *rows = diff_kinds(d, &cnt);
@@ -69,7 +94,7 @@ static int put_kinds(struct json *j, const struct diff *d, const struct diff_bes
 		const struct diff_kind *k = &d->book->kinds[rows[i]];
 
 		json_object(j, NULL);
-		json_text(j, "process", k->name);
+		put_name(j, "process", k->name, o);
 		json_text(j, "per", diff_per_ids[d->kinds[rows[i]].per]);
 		json_count(j, "processes_before", k->processes[DIFF_BEFORE]);
 		json_count(j, "processes_after", k->processes[DIFF_AFTER]);
@@ -83,14 +108,15 @@ static int put_kinds(struct json *j, const struct diff *d, const struct diff_bes
 	return 0;
 }
 
-static void put_method(struct json *j, const struct diff *d, uint32_t method, enum diff_of of)
+static void put_method(struct json *j, const struct diff *d, uint32_t method, enum diff_of of,
+		       const struct diff_options *o)
 {
 	const struct diff_method *row = &d->book->methods[method];
 	const struct model_symbol *s = diff_book_symbol(d->book, method);
 
-	json_text(j, "process", d->book->kinds[row->kind].name);
-	json_text(j, "method", s->name);
-	json_text(j, "module", s->module);
+	put_name(j, "process", d->book->kinds[row->kind].name, o);
+	put_name(j, "method", s->name, o);
+	put_name(j, "module", s->module, o);
 	json_text(j, "of", of == DIFF_SELF ? "self" : "total");
 	json_text(j, "per", diff_per_ids[d->kinds[row->kind].per]);
 	json_count(j, "samples_before", row->all[DIFF_BEFORE][of]);
@@ -98,42 +124,48 @@ static void put_method(struct json *j, const struct diff *d, uint32_t method, en
 }
 
 /* Callers of the node, the nearest first. */
-static void put_path(struct json *j, const struct diff *d, const struct diff_finding *f)
+static void put_path(struct json *j, const struct diff *d, const struct diff_finding *f,
+		     const struct diff_options *o)
 {
 	const struct diff_book *b = d->book;
+	uint64_t cnt = 0;
 
 	json_real(j, "path_share", f->node != MODEL_NONE ? f->node_share : NAN);
 	json_array(j, "path");
 	for (uint32_t i = f->node == MODEL_NONE ? 0 : b->nodes[f->node].parent;
 	     i && b->nodes[i].parent; i = b->nodes[i].parent)
-		json_text(j, NULL, diff_book_symbol(b, b->nodes[i].method)->name);
+		if (cnt++ < BRIEF_CALLERS || !o->brief)
+			put_name(j, NULL, diff_book_symbol(b, b->nodes[i].method)->name, o);
 	json_end(j);
+	if (o->brief)
+		json_count(j, "path_more", cnt > BRIEF_CALLERS ? cnt - BRIEF_CALLERS : 0);
 }
 
-static void put_finding(struct json *j, const struct diff *d, const struct diff_finding *f)
+static void put_finding(struct json *j, const struct diff *d, const struct diff_finding *f,
+			const struct diff_options *o)
 {
 	json_object(j, NULL);
-	put_method(j, d, f->method, f->of);
+	put_method(j, d, f->method, f->of, o);
 	put_value(j, &f->value);
 	json_real(j, "of_mean_change", f->overweight);
-	put_path(j, d, f);
+	put_path(j, d, f, o);
 	json_end(j);
 }
 
-static void put_findings(struct json *j, const struct diff *d, bool effects)
+static void put_findings(struct json *j, const struct diff *d, const struct diff_options *o)
 {
 	json_array(j, "changed");
-	for (size_t i = 0; !effects && i < d->findings_cnt; i++)
-		put_finding(j, d, &d->findings[i]);
+	for (size_t i = 0; !o->effects && i < d->findings_cnt; i++)
+		put_finding(j, d, &d->findings[i], o);
 	json_end(j);
 }
 
-static int put_effects(struct json *j, const struct diff *d, bool effects)
+static int put_effects(struct json *j, const struct diff *d, const struct diff_options *o)
 {
 	size_t cnt = 0;
-	_cleanup_free_ uint32_t *rows = effects ? diff_methods_by_size(d, &cnt) : NULL;
+	_cleanup_free_ uint32_t *rows = o->effects ? diff_methods_by_size(d, &cnt) : NULL;
 
-	if (effects && !rows)
+	if (o->effects && !rows)
 		return -ENOMEM;
 	json_array(j, "effects");
 	for (size_t i = 0; i < cnt; i++) {
@@ -145,7 +177,7 @@ static int put_effects(struct json *j, const struct diff *d, bool effects)
 			.node = MODEL_NONE,
 		};
 
-		put_finding(j, d, &f);
+		put_finding(j, d, &f, o);
 	}
 	json_end(j);
 	return 0;
@@ -166,10 +198,10 @@ int diff_write_json(FILE *out, const struct diff *d, const struct diff_beside *b
 	json_count(&j, "methods_only_before", d->only[DIFF_BEFORE]);
 	json_count(&j, "methods_only_after", d->only[DIFF_AFTER]);
 	json_flag(&j, "too_short", d->too_short);
-	err = put_kinds(&j, d, beside);
+	err = put_kinds(&j, d, beside, o);
 	if (!err) {
-		put_findings(&j, d, o->effects);
-		err = put_effects(&j, d, o->effects);
+		put_findings(&j, d, o);
+		err = put_effects(&j, d, o);
 	}
 	return err ?: json_finish(&j);
 }

@@ -10,6 +10,8 @@
 #define SLICE_NS 1000000000u
 /* Columns of the text that lies within the page. */
 #define TEXT_WIDTH 130
+/* Of what the other formats say: names and rows are cut, but processes may be any number. */
+#define SAID_MAX (64u << 20)
 
 struct block {
 	const struct diff *d;
@@ -211,6 +213,7 @@ static void put_diff(struct json *j, const struct block *k)
 	json_array(j, "kinds");
 	for (uint32_t i = 0; i < d->book->kinds_cnt; i++) {
 		json_object(j, NULL);
+		json_string(j, "per", diff_per_ids[d->kinds[i].per]);
 		put_each(j, "tick", diff_of_tick(d, i, DIFF_BEFORE),
 			 diff_of_tick(d, i, DIFF_AFTER));
 		json_end(j);
@@ -283,8 +286,11 @@ static int read_format(char **ret_text, const struct block *k,
 	if (!out)
 		return -ENOMEM;
 	options.width = TEXT_WIDTH;
+	options.brief = true;
 	err = write(out, k->d, k->beside, &options);
-	return fclose(out) || !*ret_text ? -ENOMEM : err;
+	if (fclose(out) || !*ret_text)
+		return -ENOMEM;
+	return err ?: len > SAID_MAX ? -E2BIG : 0;
 }
 
 static int write_block(struct block *k, FILE *out)

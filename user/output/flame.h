@@ -64,9 +64,11 @@
  * Of a difference of two captures (diff_page.c) the block is one of these, too: processes are kinds
  * of them, each is a thread; what is before is in the first of two slices, what is after in the
  * second; siblings are in the order in which they are to be shown. It has as well
- *	diff {names of both; document: that of hotrun diff --format json, in a string; report: its
- *	     text; kinds [{tick: what a tick of each side is of the figures of that kind}]; ticksOf:
- *	     ticks that a sample stands for, drift: of a figure, seconds: each of both sides}
+ *	diff {names of both; document: that of hotrun diff --format json, in a string, but names are
+ *	     cut at 200 bytes, paths at 4 callers, with path_more for others; report: its text;
+ *	     kinds [{per: what its figures are counted by; tick: what a tick of each side is of
+ *	     them}]; ticksOf: ticks that a sample stands for, drift: of a figure, seconds: each of
+ *	     both sides}
  * A reader refuses other versions. New fields do not raise the version; changed meanings do.
  */
 #include <stdbool.h>

@@ -185,3 +185,71 @@ Test(diff_output, a_page_of_nothing)
 	cr_expect(memmem(page, len, "</html>", 7));
 	free(page);
 }
+
+/* Names of a hostile process: long, and deep below one another. */
+static struct model *record_deep(uint32_t cnt)
+{
+	enum { DEPTH = 40, NAME = 8000 };
+	struct model *m = build_model(2, 99);
+	uint32_t shop = build_process(m, 100, "Shop.Api", PROCESS_DOTNET);
+	uint32_t worker = build_thread(m, shop, 100, "worker", 0, 'S');
+	uint32_t stack[DEPTH];
+	char name[NAME + 1];
+
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		memset(name, 'a' + (int)(i % 26), NAME);
+		snprintf(name, sizeof(name), "Frame%02u", i);
+		name[strlen(name)] = '.';
+		/* A character of two bytes lies across the cut. */
+		memcpy(name + 199, "\xc3\xa9", 2);
+		name[NAME] = 0;
+		stack[i] = build_symbol(m, name, "Shop.Api", KIND_JIT, true);
+	}
+	for (uint32_t s = 0; s < SECONDS; s++) {
+		size_t first = m->samples_cnt;
+
+		build_slice(m, BUILD_SECOND, 0, 0, 0);
+		for (uint32_t depth = 1; depth <= DEPTH; depth++)
+			build_samples(m, worker, cnt, 0, stack, depth);
+		for (size_t k = first; k < m->samples_cnt; k++)
+			m->samples[k].time_ns = m->slices[s].start_ns + 1000 * (k - first);
+	}
+	return m;
+}
+
+static char *write_deep(writer write, size_t *ret_len)
+{
+	struct model *before = record_deep(1), *after = record_deep(10);
+	const struct diff_side sides[DIFF_SIDES] = {{.m = before}, {.m = after}};
+	struct diff_book *book = diff_book_new(sides);
+	struct diff *d = diff_new(book, DIFF_PER_CORES);
+	struct diff_beside *beside = diff_beside_new(book, NULL);
+	const struct diff_options options = {.names = {"monday.hotrun", "tuesday.hotrun"}};
+	char *text = NULL;
+	FILE *out = open_memstream(&text, ret_len);
+
+	cr_assert_eq(write(out, d, beside, &options), 0);
+	fclose(out);
+	cr_expect_gt(d->findings_cnt, 20);
+	diff_beside_free(beside);
+	diff_free(d);
+	diff_book_free(book);
+	model_free(before);
+	model_free(after);
+	return text;
+}
+
+Test(diff_output, a_page_has_each_long_name_once)
+{
+	size_t json_len, data_len;
+	char *json = write_deep(diff_write_json, &json_len);
+	char *data = write_deep(diff_write_data, &data_len);
+
+	cr_expect_gt(json_len, 40 * 10 * 8000, "JSON has all paths: %zu bytes", json_len);
+	cr_expect_lt(data_len, 2 * 40 * 8000, "the page has names, and what is left of paths: %zu",
+		     data_len);
+	cr_expect(memmem(data, data_len, "path_more", 9), "others are counted");
+	cr_expect_null(memmem(json, json_len, "path_more", 9));
+	free(json);
+	free(data);
+}

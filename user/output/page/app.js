@@ -92,7 +92,7 @@ const App = (() => {
 		}
 		Dom.byId('weight').value = state.weight;
 		Dom.byId('colour').value = state.colour;
-		Dom.byId('reset').disabled = !app.zoom;
+		Dom.byId('reset').disabled = !app.zoom && !(app.changes && app.changes.shown.zoom);
 		Dom.byId('flip').setAttribute('aria-pressed', String(state.flip));
 		Dom.byId('heat').setAttribute('aria-pressed', String(state.heat));
 		for (const flag of ['mycode', 'recursion', 'workload'])
@@ -105,6 +105,8 @@ const App = (() => {
 	function noteText() {
 		const {state, tree} = app, none = tree.total[0] === 0;
 
+		if (none && app.changes && !app.shown.all && Changes.lacking(app.changes))
+			return Changes.lacking(app.changes);
 		if (none)
 			return 'Nothing is left of this selection: take filters away, or choose another time.';
 		if (state.weight === 'harm')
@@ -152,7 +154,7 @@ const App = (() => {
 			return;
 		drawnFlame = app.colours;
 		renderPath();
-		renderLegend();
+		renderLegend(app.colours);
 		renderHottest();
 	}
 
@@ -174,7 +176,7 @@ const App = (() => {
 
 		Sandwich.show(sandwich, app.shown, method);
 		drawnFlame = null;
-		renderLegend();
+		renderLegend(Sandwich.coloursOf(app.colours));
 	}
 
 	function renderTable() {
@@ -266,8 +268,8 @@ const App = (() => {
 		return button;
 	}
 
-	function renderLegend() {
-		const {colours, capture, tree, zoom} = app, {folded, inside} = app.shown, samples = new Map();
+	function renderLegend(colours) {
+		const {capture, tree, zoom} = app, {folded, inside} = app.shown, samples = new Map();
 
 		if (colours.step) {
 			Dom.fill(Dom.byId('legend'), ...Changes.legend(colours));
@@ -319,7 +321,7 @@ const App = (() => {
 		Dom.byId('hottest-title').textContent = list.length ? 'Changed most, for certain'
 			: 'No method changed for certain';
 		Dom.fill(Dom.byId('hottest-list'), ...list.map((f) => Dom.make('li', '', listButton(f.text,
-			app.colours.step ? Colours.changeFill(app.colours, f.step) : '', f.name, f.name, f.module, f.title))));
+			app.colours.step ? Colours.changeFill(app.colours, f.step) : '', f.name, f.name, f.module, f.title, f.find))));
 	}
 
 	function hottestButton(symbol, top, whole) {
@@ -329,7 +331,7 @@ const App = (() => {
 	}
 
 	/* A row of the list, which finds the method. */
-	function listButton(figure, fill, name, shown, where, title) {
+	function listButton(figure, fill, name, shown, where, title, find = name) {
 		const swatch = Dom.make('span', 'swatch');
 		const button = Dom.make('button', '', Dom.make('span', 'share', figure), swatch,
 			Dom.make('span', 'name', Dom.make('bdi', '', shown)),
@@ -338,7 +340,7 @@ const App = (() => {
 		swatch.style.background = fill;
 		button.type = 'button';
 		button.title = name + '\n' + title + '; click to find it';
-		button.addEventListener('click', () => change({search: name, regex: false}, false));
+		button.addEventListener('click', () => change({search: find, regex: false}, false));
 		return button;
 	}
 

@@ -11,6 +11,16 @@ const Changes = (() => {
 	const SIDES = ['before', 'after'], SURE = 2; /* standard errors, as judge/diff_value.c has it */
 	const PER = {request: 'CPU per request', cores: 'CPUs', share: 'of its CPU'};
 
+	/* Of what has no name the document has null. */
+	function named(text) {
+		return Format.visible(text || '(unknown)');
+	}
+
+	/* What finds it, of a name that may be cut. */
+	function findable(text) {
+		return named(text).replace(/…$/, '');
+	}
+
 	function side(state) {
 		return state.span.first;
 	}
@@ -31,12 +41,9 @@ const Changes = (() => {
 	function create(capture, source) {
 		if (!capture.diff)
 			return null;
-		const document = read(capture);
-
 		return {
-			capture, document, source: Shown.create(capture, source), graph: null, shown: null,
+			capture, document: read(capture), source: Shown.create(capture, source), graph: null, shown: null,
 			names: capture.diff.names.map(Format.visible),
-			per: new Map((document ? document.processes : []).map((p) => [Format.visible(p.process), p.per])),
 		};
 	}
 
@@ -85,7 +92,7 @@ const Changes = (() => {
 		shown.per = other.per = (id) => {
 			const process = shown.folded.stacks.process[id];
 
-			return process >= 0 ? c.per.get(c.capture.processes[process].name) || 'cores' : 'cores';
+			return process >= 0 ? diff.kinds[process].per : 'cores';
 		};
 	}
 
@@ -166,7 +173,7 @@ const Changes = (() => {
 		c.graph = Pane.create(Dom.byId('other'), c.capture, {
 			shown: () => c.shown, take: zoom,
 			menu: (node, x, y) => menu(c.graph.tree.id[node], c.graph.tree.symbol[node], x, y),
-			say: (node) => say(c.graph, node),
+			say: (node) => say(c.graph, node, c.shown),
 			resized: () => 0,
 			hover: (node) => point(app.graph, node < 0 ? -1 : c.graph.tree.id[node]),
 		});
@@ -206,33 +213,46 @@ const Changes = (() => {
 		}
 	}
 
-	function title(c, at, shown) {
+	/* wanted: the node of the stacks that is to be in view. */
+	function title(c, at, shown, wanted) {
 		const {tree, zoom} = shown, all = shown.sums.total[0];
+		const there = !wanted || shown.sums.total[wanted] > 0;
 
 		return [SIDES[at] + ': ', Dom.make('bdi', '', c.names[at]), Dom.make('span', 'muted',
-			Format.plural(all, 'sample') + (zoom ? ' · in view ' + Format.share(tree.total[zoom], all) : ''))];
+			Format.plural(all, 'sample') + (zoom ? ' · in view ' + Format.share(tree.total[zoom], all) : '')),
+		Dom.make('span', 'muted', there ? '' : 'The frame in view is not there ' + SIDES[at] + '.')];
 	}
 
 	/* Beside the main graph, in the flame view. symbols: a byte each for those that match, or null. */
 	function show(c, app, symbols) {
 		const at = side(app.state), {graph, shown} = c;
-		const wanted = app.zoom ? app.tree.id[app.zoom] : 0;
-		const there = !wanted || shown.sums.total[wanted] > 0;
+		const wanted = app.state.zoom < shown.folded.stacks.count ? app.state.zoom : 0;
 
 		for (const id of ['graph-title', 'other-title', 'other'])
 			Dom.byId(id).hidden = app.state.view !== 'flame';
 		Dom.byId('side').value = at;
 		if (app.state.view !== 'flame')
 			return;
-		Dom.fill(Dom.byId('graph-title'), ...title(c, at, app.shown));
-		Dom.fill(Dom.byId('other-title'), ...title(c, 1 - at, shown),
-			Dom.make('span', 'muted', there ? '' : 'The frame in view is not there ' + SIDES[1 - at] + '.'));
+		Dom.fill(Dom.byId('graph-title'), ...title(c, at, app.shown, wanted));
+		Dom.fill(Dom.byId('other-title'), ...title(c, 1 - at, shown, wanted));
+		if (graph.tree !== shown.tree || graph.zoom !== shown.zoom)
+			graph.focus = -1;
 		graph.colours = app.colours;
 		graph.mask = symbols ? Search.mark(shown.tree, symbols) : null;
 		if (graph.mask && !graph.mask.includes(1))
 			graph.mask = null;
 		Graph.resize(graph);
 		Graph.show(graph, shown.tree, shown.zoom, app.state.flip);
+	}
+
+	/* Why nothing can be compared, or "". */
+	function lacking(c) {
+		const none = c.document ? SIDES.filter((name) => !c.document[name].samples) : [];
+
+		if (none.length > 1)
+			return 'Neither side has samples: nothing to compare.';
+		return none.length ? none[0][0].toUpperCase() + none[0].slice(1) +
+			' has no samples: nothing to compare.' : '';
 	}
 
 	/* --- header, findings --------------------------------------------------------------------- */
@@ -254,8 +274,8 @@ const Changes = (() => {
 		list.push(Format.count(d.certain) + ' of ' + Format.plural(d.tested, 'figure') + ' changed for certain');
 		Dom.fill(Dom.byId('facts'), ...list.map((text) => Dom.make('li', '', text)));
 		Dom.byId('losses').hidden = true;
-		const why = d.too_short ? 'Too short: of fewer than 4 s nobody can tell how sure a difference is.'
-			: d.methods_in_common ? '' : 'Nothing in common: no method that has a name is in both.';
+		const why = lacking(c) || (d.too_short ? 'Too short: of fewer than 4 s nobody can tell how sure a difference is.'
+			: d.methods_in_common ? '' : 'Nothing in common: no method that has a name is in both.');
 
 		Dom.byId('gap').textContent = why;
 		Dom.byId('gap').hidden = !why;
@@ -264,7 +284,7 @@ const Changes = (() => {
 	/* Those that changed most, for the list below the graph: [{symbol, text, bad}]. */
 	function top(c, n) {
 		return (c.document ? c.document.changed : []).slice(0, n).map((f) => ({
-			name: Format.visible(f.method), module: Format.visible(f.module || ''), step: f.change > 0 ? 3 : -3,
+			name: named(f.method), find: findable(f.method), module: Format.visible(f.module || ''), step: f.change > 0 ? 3 : -3,
 			text: changeText(f.before, f.after, null),
 			title: finding(f).slice(0, 4).join(' · ')}));
 	}
@@ -282,10 +302,10 @@ const Changes = (() => {
 			{title: 'Method', name: true}, {title: 'Process'}, {title: 'Called by', tip: 'where most of the change is'}],
 		rows.map((f) => ({
 			cells: [...finding(f), f.of_mean_change === null ? '' : f.of_mean_change.toFixed(1) + ' ×',
-				Format.visible(f.method), Format.visible(f.process),
-				f.path.map(Format.visible).slice(0, 4).join(' ← ') + (f.path.length > 4 ? ' ← …' : '')],
-			title: Format.visible(f.method),
-			act: () => find(Format.visible(f.method)),
+				named(f.method), named(f.process),
+				[...f.path.map(named), ...(f.path_more ? ['… ' + Format.count(f.path_more) + ' more'] : [])].join(' ← ')],
+			title: named(f.method),
+			act: () => find(findable(f.method)),
 		})), false);
 	}
 
@@ -307,7 +327,7 @@ const Changes = (() => {
 		rows.map((p) => {
 			const x = p.fared_before, y = p.fared_after, per = p.per === 'share' ? 'cores' : p.per;
 
-			return {cells: [Format.visible(p.process), changeText(p.before, p.after, p.change_error) +
+			return {cells: [named(p.process), changeText(p.before, p.after, p.change_error) +
 				(p.certain ? '' : ' (noise)'), figure(per, p.before), figure(per, p.after), PER[per],
 			pair(x.cpus, y.cpus, plain(2)), pair(x.waiting_threads, y.waiting_threads, plain(2)),
 			pair(x.answers_per_s, y.answers_per_s, plain(1)), pair(x.p50_ns, y.p50_ns, time),
@@ -335,5 +355,5 @@ const Changes = (() => {
 		return box;
 	}
 
-	return {create, build, add, show, header, legend, top, facts, columns, cells, report, judge, stepOf, side, SIDES};
+	return {create, build, add, show, header, legend, top, facts, columns, cells, report, lacking, judge, stepOf, side, SIDES};
 })();

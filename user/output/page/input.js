@@ -61,8 +61,9 @@ const Input = (() => {
 		filter: addFilter,
 		menu: openMenu,
 		sandwich: (row) => app.change({view: 'sandwich', method: row}, true),
-		say: (graph, node) => app.announce(Details.sentence(
-			Object.assign({}, app.shown, {tree: graph.tree}), node)),
+		/* shown: what the graph is of. */
+		say: (graph, node, shown = app.shown) => app.announce(Details.sentence(
+			Object.assign({}, shown, {tree: graph.tree}), node)),
 	};
 
 	/* --- saving ------------------------------------------------------------------------------ */
@@ -104,9 +105,14 @@ const Input = (() => {
 
 	/* --- moving ------------------------------------------------------------------------------ */
 
+	/* A frame may be on the other side of a difference alone. */
 	function zoomOut() {
+		const other = app.changes ? app.changes.shown : null;
+
 		if (app.zoom)
 			app.zoomTo(app.tree.parent[app.zoom]);
+		else if (other && other.zoom)
+			app.change({zoom: other.tree.id[other.tree.parent[other.zoom]]}, true);
 	}
 
 	function focusOn(node) {
@@ -188,10 +194,10 @@ const Input = (() => {
 		'c': () => cycle(Dom.byId('colour')),
 		'f': () => filters.open(),
 		't': () => Dom.byId(app.changes ? 'other' : 'time').focus(),
-		'h': () => app.change({heat: !app.state.heat}, false),
+		'h': () => { if (!app.changes) app.change({heat: !app.state.heat}, false); },
 		'j': () => app.change({mycode: !app.state.mycode}, true),
 		'r': () => app.change({recursion: !app.state.recursion}, true),
-		'g': () => app.change({workload: !app.state.workload}, true),
+		'g': () => { if (!app.changes) app.change({workload: !app.state.workload}, true); },
 		's': sandwichOfFocused,
 		'e': openSave,
 		'n': () => nextMatch(1),

@@ -44,13 +44,17 @@ const Sandwich = (() => {
 		return self;
 	}
 
+	/* Roles and changes are known of nodes of the whole tree alone. */
+	function coloursOf(colours) {
+		return ['role', 'change'].includes(colours.by)
+			? Object.assign({}, colours, {by: 'kind', hues: null, step: null}) : colours;
+	}
+
 	/* method: row of a symbol, or null where there is none. */
 	function show(s, shown, method) {
 		const symbol = method === null ? null : shown.capture.symbols[method];
 		const full = shown.full(), least = full.total[0] / 8000; /* narrower than is seen */
-		/* Roles and changes are known of nodes of the whole tree alone. */
-		const colours = ['role', 'change'].includes(shown.colours.by)
-			? Object.assign({}, shown.colours, {by: 'kind', hues: null, step: null}) : shown.colours;
+		const colours = coloursOf(shown.colours);
 		const found = symbol ? Tree.occurrences(full, method) : [];
 		const total = found.reduce((n, i) => n + full.total[i], 0);
 		const self = found.reduce((n, top) => n + selfIn(full, top, method), 0);
@@ -76,5 +80,5 @@ const Sandwich = (() => {
 		Graph.readTheme(s.callees);
 	}
 
-	return {create, show, themeChanged};
+	return {create, show, coloursOf, themeChanged};
 })();

@@ -38,6 +38,11 @@ const State = (() => {
 		return span && span.kind === 'slices' && span.first === span.last ? span : AFTER;
 	}
 
+	/* What a difference has no use for: its processes are kinds of them, its seconds two sides. */
+	function flags(capture) {
+		return FLAGS.filter((flag) => !capture.diff || !['workload', 'heat'].includes(flag));
+	}
+
 	function colours(capture) {
 		return capture.diff ? OF_DIFF : COLOURS;
 	}
@@ -117,7 +122,7 @@ const State = (() => {
 		state.method = row(parts.get('method'), capture.symbols.length, null);
 		state.search = (parts.get('search') || '').slice(0, 1000);
 		state.cut = cut > 0 && cut <= 50 ? cut : 0;
-		for (const flag of FLAGS)
+		for (const flag of flags(capture))
 			if (parts.has(flag))
 				state[flag] = parts.get(flag) === '1';
 		state.span = spanOf(parts.get('t'), capture);
