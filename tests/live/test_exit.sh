@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # .NET processes that are gone before anybody looks at their samples: short ones, one whose namespaces
 # and /tmp went with it, one whose whole root was removed as with its container.
-# beside others, 10 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Deep

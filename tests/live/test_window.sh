@@ -123,7 +123,7 @@ is_worst && is "its method is found" "$found" 1
 is "with all its samples" "$all" "$truth"
 is_worst && within "its CPUs by samples are those by switches, less its other code" \
 	"$(awk -v c="$cores" -v e="$exact" 'BEGIN { print c / e }')" 0.75 1.1
-for wrong in "2:FROM..TO:$capture@soon..later" "2:is not before:$capture@5..3" "1:outside of this capture:$capture@600..700" \
+for wrong in "2:FROM..TO:$capture@soon..later" "2:is not before:$capture@5..3" "2:not with --format html:--min-effect --format html $capture" "1:outside of this capture:$capture@600..700" \
 	"1:no such process:-pnobody $capture"; do
 	IFS=: read -r code text words <<<"$wrong"
 	"$HOTRUN" diff $words "$capture" >"$T/out" 2>"$T/err"

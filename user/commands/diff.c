@@ -232,6 +232,10 @@ static int run(int argc, char **argv)
 		log_error("name two captures, or spans of them: BEFORE AFTER");
 		rc = command_usage("diff");
 	}
+	if (!rc && a.effects && writers[a.format] == diff_write_page) {
+		log_error("--min-effect: not with --format html, which shows what did change");
+		rc = command_usage("diff");
+	}
 	if (!rc && a.fail_above) {
 		size_t len = strlen(a.fail_above);
 		_cleanup_free_ char *number =

@@ -34,7 +34,7 @@ const Chooser = (() => {
 	}
 
 	function matches(p, text) {
-		return !text || [p.name, p.comm, p.place, String(p.pid)]
+		return !text || [p.name, p.comm, p.place, p.pid ? String(p.pid) : '']
 			.some((s) => s.toLowerCase().includes(text));
 	}
 

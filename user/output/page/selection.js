@@ -59,7 +59,7 @@ const Selection = (() => {
 		if (process === null && !kinds.size)
 			return null;
 		const ask = {
-			process: (p) => [p.name, p.comm, String(p.pid)],
+			process: (p) => [p.name, p.comm, p.pid ? String(p.pid) : ''],
 			place: places,
 			thread: (p, i) => [t.name[i], String(t.tid[i])],
 			role: (p, i) => [t.role[i]],
