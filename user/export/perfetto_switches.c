@@ -140,12 +140,9 @@ static void add_waking(struct perfetto *w, struct bundle *b, const struct model_
 /* The rows of each CPU, one CPU after the other: their numbers, owned; or NULL. */
 static uint32_t *by_cpu(const struct model *m)
 {
-	size_t *at, cpus = 0, sum = 0;
+	size_t *at, cpus = model_switches_cpus(m), sum = 0;
 	uint32_t *rows = calloc(m->switches_cnt + 1, sizeof(*rows));
 
-	for (size_t i = 0; i < m->switches_cnt; i++)
-		if (m->switches[i].cpu >= cpus)
-			cpus = m->switches[i].cpu + 1;
 	at = calloc(cpus + 1, sizeof(*at));
 	if (!rows || !at) {
 		free(rows);

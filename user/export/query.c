@@ -61,7 +61,7 @@ struct query {
 static int find_table(const char *name)
 {
 	for (size_t i = 0; i < TABLES_CNT; i++)
-		if (!sqlite3_stricmp(names[i], name))
+		if (!strcmp(names[i], name))
 			return (int)i;
 	return -1;
 }
@@ -72,20 +72,15 @@ static int find_table(const char *name)
 static int authorize(void *ctx, int action, const char *a, const char *b, const char *c,
 		     const char *d)
 {
-	struct query *q = ctx;
-	int table;
+	const struct query *q = ctx;
 
+	(void)a;
 	(void)c;
 	(void)d;
 	if (!q->is_locked)
 		return SQLITE_OK;
 	switch (action) {
 	case SQLITE_READ:
-		table = a ? find_table(a) : -1;
-		if (table >= 0)
-			q->used[table] = true;
-		q->uses_stacks |= a && !sqlite3_stricmp(a, STACKS);
-		return SQLITE_OK;
 	case SQLITE_SELECT:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
@@ -189,8 +184,9 @@ static bool is_all(struct query *q, const char *rest)
 	return rc == SQLITE_OK && !more;
 }
 
-/* Each table whose name stands in the question, too: of a join by USING the authorizer is not asked
- * about the columns. One that is meant for something else is made in vain. */
+/* Each table whose name stands in the question, however it is written: of a join by USING SQLite's
+ * authorizer is not asked about the columns. One that is meant for something else is made in
+ * vain. */
 static void note_names(struct query *q, const char *sql)
 {
 	for (size_t i = 0; i < TABLES_CNT; i++)

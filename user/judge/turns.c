@@ -257,21 +257,11 @@ static int keep_turns(struct turns_build *b)
 	return 0;
 }
 
-static uint32_t cpus_of(const struct model *m)
-{
-	uint32_t cnt = 0;
-
-	for (size_t i = 0; i < m->switches_cnt; i++)
-		if (m->switches[i].cpu >= cnt)
-			cnt = m->switches[i].cpu + 1;
-	return cnt;
-}
-
 static int allocate(struct turns_build *b)
 {
 	struct turns *t = b->t;
 
-	b->cpus_cnt = cpus_of(b->m);
+	b->cpus_cnt = model_switches_cpus(b->m);
 	b->states = calloc(b->m->threads_cnt ?: 1, sizeof(*b->states));
 	b->open = malloc((b->cpus_cnt ?: 1) * sizeof(*b->open));
 	t->threads = calloc(b->m->threads_cnt ?: 1, sizeof(*t->threads));

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/switches.h"
 
+uint32_t model_switches_cpus(const struct model *m)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < m->switches_cnt; i++)
+		if (m->switches[i].cpu >= cnt)
+			cnt = m->switches[i].cpu + 1;
+	return cnt;
+}
+
 bool model_switches_begins(const struct model *m, size_t row)
 {
 	return m->switches[row].flags & SWITCH_BEGINS &&

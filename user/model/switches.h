@@ -16,6 +16,8 @@
  */
 size_t model_switches_begin(const struct model *m, uint64_t from_ns, struct model_switch *ret_rows,
 			    size_t max);
+/* CPUs that rows are of: all are below. */
+uint32_t model_switches_cpus(const struct model *m);
 /* Whether a window begins with that row. */
 bool model_switches_begins(const struct model *m, size_t row);
 /* When the window of that row ends. */
