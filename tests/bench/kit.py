@@ -7,6 +7,7 @@ Times are seconds; a spread is the 10th to 90th percentile of the rounds.
 import atexit
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -123,6 +124,17 @@ def run(argv, seconds=120, **more):
         raise CannotMeasure(f'{" ".join(str(a) for a in argv[:4])}: exit code {done.returncode}: '
                             + (done.stderr or done.stdout)[-300:])
     return done.stdout + done.stderr
+
+
+def cpu_of(argv, times, seconds=120):
+    """CPU seconds of a program, from start to end, for each of so many runs."""
+    took = []
+    for _ in range(times):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run(argv, seconds)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return took
 
 
 def hotrun_record(file, hz=99, cpu=None, seconds=None, options=()):

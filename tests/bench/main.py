@@ -7,6 +7,7 @@ import sys
 import time
 
 import kit
+import row_diff
 import row_forms
 import row_html
 import row_images
@@ -40,6 +41,7 @@ ROWS = {
     'requests': (row_requests.measure, 'seeing requests: each, throughput, 100,000 connections'),
     'itself': (row_itself.measure, "hotrun's own CPU time and memory with 200 processes"),
     'html': (row_html.measure, 'last sample to page, capture to page, beside perf script'),
+    'diff': (row_diff.measure, 'whether a method that got 10 % dearer is found, and nothing else'),
     'perfmap': (row_perfmap.measure, 'a perf map of a million lines'),
     'managed': (row_managed.measure, 'share of managed frames that have a name'),
     'forms': (row_forms.measure, 'the same with nothing set, by how the service was published'),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Measures the budgets beside peers, in the same run, and says `within` or `OVER` for each.
 #
-#   tests/bench/run.sh             all rows, about 13 minutes
+#   tests/bench/run.sh             all rows, about 25 minutes
 #   tests/bench/run.sh switch      one row or several; `run.sh --list` names them
 #
 # ROUNDS=N in the environment: N interleaved rounds instead of each row's own number (2 is a smoke

@@ -34,12 +34,12 @@ class Web:
         if warm_up:
             self.throughput(3 if kit.quick() else warm_up)
 
-    def url(self):
-        return f'http://127.0.0.1:{self.port}/orders'
+    def url(self, what='orders'):
+        return f'http://127.0.0.1:{self.port}/{what}'
 
-    def load(self, seconds):
+    def load(self, seconds, what='orders'):
         """wrk in the background."""
-        return kit.start(['wrk', '-t', 1, '-c', CONNECTIONS, '-d', f'{seconds}s', self.url()])
+        return kit.start(['wrk', '-t', 1, '-c', CONNECTIONS, '-d', f'{seconds}s', self.url(what)])
 
     def throughput(self, seconds):
         """Requests a second over a window."""
