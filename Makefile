@@ -168,9 +168,10 @@ $(BUILD)/%.o: %.c | $(BUILD)/.tools
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 # With sanitizers, and the coverage that steers the fuzz targets: one build for these and the unit tests, by clang.
-# Sanitizers tell files and lines, for which -g1 is enough; what only tests need not be fast.
-OPTIMIZE_ASAN := -O1
-$(BUILD)/asan/tests/unit/%.o: OPTIMIZE_ASAN := -O0
+# Sanitizers tell files and lines, for which -g1 is enough. Not optimized, all this is compiled in a third of the time;
+# what computes for seconds is. To fuzz for hours: make fuzz OPTIMIZE_ASAN=-O1, in a $(BUILD) of its own.
+OPTIMIZE_ASAN := -O0
+$(BUILD)/asan/user/base/%.o $(BUILD)/asan/user/judge/%.o: OPTIMIZE_ASAN := -O1
 $(BUILD)/asan/tests/unit/parse/test_walk.o: OPTIMIZE_ASAN += -fomit-frame-pointer
 CC_ASAN = $(CLANG) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(OPTIMIZE_ASAN) -g1 $(SANITIZE)
 $(BUILD)/asan/%.o: %.c | $(BUILD)/.tools
