@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "collect/collector.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "collect/stand_pieces.h"
@@ -44,6 +45,7 @@ struct early_waker {
 };
 
 struct blocked_looks {
+	const struct rooms *rooms;
 	struct stream_reader *reader;
 	struct blocked_book book;
 	struct stand_taker taker;
@@ -57,7 +59,6 @@ struct blocked_looks {
 	uint64_t cost_ns, cpu_ns;
 
 	/* The look or the pass that is under way. */
-	struct blocked_looks_rooms rooms;
 	uint64_t poll_ns; /* when to see what came of it */
 	stands_take_fn take;
 	void *ctx;
@@ -77,8 +78,8 @@ static uint64_t draw(struct blocked_looks *l)
 	return l->random;
 }
 
-struct blocked_looks *blocked_looks_new(struct nursery *nursery, unsigned int a_second,
-					unsigned int cost_part)
+struct blocked_looks *blocked_looks_new(const struct rooms *rooms, struct nursery *nursery,
+					unsigned int a_second, unsigned int cost_part)
 {
 	struct blocked_looks *l = calloc(1, sizeof(*l));
 
@@ -92,6 +93,7 @@ struct blocked_looks *blocked_looks_new(struct nursery *nursery, unsigned int a_
 	if (getrandom(&l->random, sizeof(l->random), GRND_NONBLOCK) != sizeof(l->random))
 		l->random = clock_now_ns();
 	l->random |= 1;
+	l->rooms = rooms;
 	l->a_second = a_second;
 	l->cost_part = cost_part;
 	l->next_ns = UINT64_MAX;
@@ -110,14 +112,13 @@ void blocked_looks_free(struct blocked_looks *l)
 	free(l);
 }
 
-void blocked_looks_forget(struct blocked_looks *l, struct session *session)
+void blocked_looks_forget(struct blocked_looks *l)
 {
 	stream_reader_drop(l->reader);
 	l->since = l->pass + 1;
 	l->found_cnt = l->pieces.have = l->early_cnt = 0;
-	l->rooms = (struct blocked_looks_rooms){0};
 	blocked_book_forget(&l->book);
-	session_clear_look_shares(session);
+	session_clear_look_shares(l->rooms->session);
 }
 
 uint64_t blocked_looks_cpu_ns(const struct blocked_looks *l)
@@ -194,12 +195,12 @@ bool blocked_looks_hang(struct blocked_looks *l, uint32_t *ret_tgid)
 static void take_look(void *ctx, const struct event_stand *event, const uint8_t *piece)
 {
 	struct blocked_looks *l = ctx;
-	struct model *m = l->rooms.model;
+	struct model *m = l->rooms->model;
 	struct found found = {.share = event->share, .same = event->flags & STAND_SAME};
 
 	if (!stand_take(&l->taker, event, piece, &found.stand))
 		return;
-	if (l->rooms.selects &&
+	if ((l->rooms->options->tgid_cnt || l->rooms->options->cgroup) &&
 	    !(m->processes[m->threads[found.stand.at.thread].process].flags & PROCESS_SELECTED))
 		return;
 	if (!GROW(l->found, l->found_cnt, l->found_cap))
@@ -269,17 +270,17 @@ uint64_t blocked_looks_due_ns(const struct blocked_looks *l)
 /* It found more than can be taken. */
 static void thin_out(struct blocked_looks *l)
 {
-	const struct model *m = l->rooms.model;
+	const struct model *m = l->rooms->model;
 
 	for (size_t i = 0; i < l->found_cnt; i++)
 		blocked_book_count(&l->book, m, &l->found[i].stand, l->found[i].share);
 	blocked_book_end_count(&l->book);
-	blocked_book_set_shares(&l->book, m, set_share, l->rooms.session);
+	blocked_book_set_shares(&l->book, m, set_share, l->rooms->session);
 }
 
 static void take_early(struct blocked_looks *l)
 {
-	struct model *m = l->rooms.model;
+	struct model *m = l->rooms->model;
 
 	for (size_t i = 0; i < l->early_cnt; i++)
 		if (!blocked_book_wake(&l->book, m, &l->early[i].waker, l->early[i].switches))
@@ -290,7 +291,7 @@ static void take_early(struct blocked_looks *l)
 /* Of the one that is under way. True: it has ended. */
 static bool go_on(struct blocked_looks *l, int timeout_ms)
 {
-	struct model *m = l->rooms.model;
+	struct model *m = l->rooms->model;
 	uint32_t had = l->records;
 	int err = take(l, timeout_ms);
 
@@ -309,26 +310,24 @@ static bool go_on(struct blocked_looks *l, int timeout_ms)
 				  l->found[i].same);
 	take_early(l);
 	blocked_book_end_look(&l->book);
-	blocked_book_end_again(&l->book, m, set_share, l->rooms.session);
+	blocked_book_end_again(&l->book, m, set_share, l->rooms->session);
 	if (l->records > blocked_book_surprise)
-		blocked_book_set_shares(&l->book, m, set_share, l->rooms.session);
+		blocked_book_set_shares(&l->book, m, set_share, l->rooms->session);
 	return true;
 }
 
-static void set_rooms(struct blocked_looks *l, const struct blocked_looks_rooms *rooms)
+static void set_taker(struct blocked_looks *l)
 {
-	l->rooms = *rooms;
-	l->taker.model = rooms->model;
-	l->taker.ingest = rooms->ingest;
-	l->taker.maps = rooms->maps;
+	l->taker.model = l->rooms->model;
+	l->taker.ingest = l->rooms->ingest;
+	l->taker.maps = session_unwind(l->rooms->session);
 }
 
-bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
-			const uint32_t *tgids, size_t tgid_cnt)
+bool blocked_looks_work(struct blocked_looks *l, const uint32_t *tgids, size_t tgid_cnt)
 {
 	struct stand_look look = {l->pass + 1, l->since, l->seed, l->book.share ?: LOOK_ALL};
 
-	set_rooms(l, rooms);
+	set_taker(l);
 	l->poll_ns = clock_now_ns() + POLL_NS;
 	if (stream_reader_is_busy(l->reader))
 		return go_on(l, 0);
@@ -339,13 +338,13 @@ bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_room
 	l->take = take_look;
 	l->ctx = l;
 	l->found_cnt = 0;
-	if (!begin(l, rooms->session, &look, tgids, tgid_cnt))
+	if (!begin(l, l->rooms->session, &look, tgids, tgid_cnt))
 		l->pass++;
 	return false;
 }
 
 /* False: one of both is not known. */
-static bool take_waker(const struct blocked_looks_rooms *rooms, const struct event_waker *event,
+static bool take_waker(const struct rooms *rooms, const struct event_waker *event,
 		       struct model_waker *ret_waker)
 {
 	struct model *m = rooms->model;
@@ -373,14 +372,13 @@ static bool take_waker(const struct blocked_looks_rooms *rooms, const struct eve
 	return w.woken != MODEL_NONE && w.at.thread != MODEL_NONE;
 }
 
-void blocked_looks_wake(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
-			const struct event_waker *event)
+void blocked_looks_wake(struct blocked_looks *l, const struct event_waker *event)
 {
 	struct early_waker early = {.switches = event->switches};
 
-	if (!take_waker(rooms, event, &early.waker))
+	if (!take_waker(l->rooms, event, &early.waker))
 		goto lost;
-	if (blocked_book_wake(&l->book, rooms->model, &early.waker, early.switches))
+	if (blocked_book_wake(&l->book, l->rooms->model, &early.waker, early.switches))
 		return;
 	/* The look that found it may be under way. */
 	if (stream_reader_is_busy(l->reader) && l->early_cnt < EARLY_MOST &&
@@ -389,17 +387,16 @@ void blocked_looks_wake(struct blocked_looks *l, const struct blocked_looks_room
 		return;
 	}
 lost:
-	model_loss_add(rooms->model, LOSS_WAKERS, 1);
+	model_loss_add(l->rooms->model, LOSS_WAKERS, 1);
 }
 
-void blocked_looks_end_slice(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
-			     uint64_t slice_ns)
+void blocked_looks_end_slice(struct blocked_looks *l, uint64_t slice_ns)
 {
 	uint64_t end_ns = clock_now_ns() + END_WAIT_MS * 1000000ull;
 
-	set_rooms(l, rooms);
+	set_taker(l);
 	while (stream_reader_is_busy(l->reader) && clock_now_ns() < end_ns)
 		go_on(l, END_WAIT_MS / 5);
-	blocked_book_end_slice(&l->book, rooms->model, slice_ns);
-	blocked_book_set_shares(&l->book, rooms->model, set_share, rooms->session);
+	blocked_book_end_slice(&l->book, l->rooms->model, slice_ns);
+	blocked_book_set_shares(&l->book, l->rooms->model, set_share, l->rooms->session);
 }

@@ -15,51 +15,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/rooms.h"
 #include "isolate/nursery.h"
-#include "kernel/session.h"
-#include "kernel/unwind_maps.h"
-#include "model/ingest.h"
-#include "model/model.h"
 
 struct blocked_looks;
 
-/* Where a look's records come from and go. */
-struct blocked_looks_rooms {
-	struct session *session;
-	struct model *model;
-	struct ingest *ingest;
-	const struct unwind_maps *maps; /* NULL = frame pointers alone */
-	bool selects;			/* only of processes that are selected (PROCESS_SELECTED) */
-};
-
-/* The nursery is borrowed. a_second: looks at the most; fewer where they cost more than one part in
- * cost_part of a CPU. NULL without memory. */
-struct blocked_looks *blocked_looks_new(struct nursery *nursery, unsigned int a_second,
-					unsigned int cost_part);
+/* Rooms and nursery are borrowed; with a selection in the rooms' options, rows are only of
+ * processes that are selected (PROCESS_SELECTED). a_second: looks at the most; fewer where they
+ * cost more than one part in cost_part of a CPU. NULL without memory. */
+struct blocked_looks *blocked_looks_new(const struct rooms *rooms, struct nursery *nursery,
+					unsigned int a_second, unsigned int cost_part);
 /* Takes NULL. */
 void blocked_looks_free(struct blocked_looks *l);
 
 /* What was remembered of threads is no longer true: there will be another model, perhaps another
- * session than this one. */
-void blocked_looks_forget(struct blocked_looks *l, struct session *session);
+ * session than that of now. */
+void blocked_looks_forget(struct blocked_looks *l);
 
 /* A slice begins; its rows are added to the model from here on. on: there are looks in it. */
 void blocked_looks_begin_slice(struct blocked_looks *l, bool on);
 /* It ends: its rows get their blocked time, the slice the number of its looks; and who has many
  * threads is looked at in part from now on. */
-void blocked_looks_end_slice(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
-			     uint64_t slice_ns);
+void blocked_looks_end_slice(struct blocked_looks *l, uint64_t slice_ns);
 
 /* When blocked_looks_work() has something to do (CLOCK_MONOTONIC). */
 uint64_t blocked_looks_due_ns(const struct blocked_looks *l);
 /* Begins a look that is due, over those processes (none: all), or takes what came of the one that
  * is under way. Returns whether one has ended. */
-bool blocked_looks_work(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
-			const uint32_t *tgids, size_t tgid_cnt);
+bool blocked_looks_work(struct blocked_looks *l, const uint32_t *tgids, size_t tgid_cnt);
 /* Who ended a wait: a row of the model's wakers where a look has found that wait, else counted as
  * LOSS_WAKERS. To be drained before blocked_looks_work(), which may find its thread in the next. */
-void blocked_looks_wake(struct blocked_looks *l, const struct blocked_looks_rooms *rooms,
-			const struct event_waker *event);
+void blocked_looks_wake(struct blocked_looks *l, const struct event_waker *event);
 /* Nothing came of the last one, and another is not begun until its reader is gone. Says so once:
  * true, with the process that was looked at last in *ret_tgid (0 = none). */
 bool blocked_looks_hang(struct blocked_looks *l, uint32_t *ret_tgid);
