@@ -34,9 +34,10 @@ static __always_inline __u32 compat_delayed_tasks(struct rq *rq)
 }
 
 /* The queue of a task on its CPU, that of its group; NULL without group scheduling
- * (CONFIG_FAIR_GROUP_SCHED). The verifier must trust the pointer. Ask once and hand it on: a pointer
- * that is read from a trusted one costs the verifier since 6.4 up to four searches of all types of
- * the kernel (0.2 ms), on each way on which it comes there (btf_nested_type_is_trusted()). */
+ * (CONFIG_FAIR_GROUP_SCHED). The verifier must trust the pointer. Ask once and hand it on: a
+ * pointer that is read from a trusted one costs the verifier since 6.4 up to four searches of all
+ * types of the kernel (0.7 ms), on each way on which it comes there
+ * (btf_nested_type_is_trusted()). */
 static __always_inline struct cfs_rq *compat_queue(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->se.cfs_rq) ? task->se.cfs_rq : NULL;
