@@ -33,6 +33,8 @@
 #include "model/ingest.h"
 #include "model/stand.h"
 #include "names/exec_names.h"
+#include "names/holders.h"
+#include "names/lock_points.h"
 #include "opener/opener.h"
 
 /* Records of one instant reach the rings of two CPUs at slightly different moments. */
@@ -1699,6 +1701,9 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 #define STANDS_KEPT 16384u
 /* What tables of who hangs may take of a recording's end. */
 #define HUNG_TABLES_NS 1000000000ull
+/* What is asked at most about who holds the locks that threads of .NET wait for: of so many. */
+#define HOLDERS_NS	 200000000ull
+#define HOLDER_WAITS_MAX 2048u
 /* A tick so long ago still tells where a thread that runs is. */
 #define STAND_TICK_NS 1000000000ull
 
@@ -1707,12 +1712,38 @@ const char *collector_stands_why(const struct collector *c)
 	return session_stands_why(c->session);
 }
 
+/* Threads of .NET that wait for something, which may be a lock. */
+struct lock_waits {
+	struct holders_wait *rows;
+	size_t cnt, cap;
+};
+
 /* A pass under way. */
 struct pass {
 	struct stand_taker taker;
 	struct stands *to;
+	struct lock_waits *waits;
 	int err; /* the first one */
 };
+
+/* What it can wait for is told later, by its frames. */
+static void take_wait(struct pass *pass, const struct event_stand *event, const uint8_t *stack,
+		      const struct model_stand *stand)
+{
+	const struct model *m = pass->taker.model;
+	struct holders_wait wait = {
+		.process = m->threads[stand->at.thread].process,
+		.tid = event->tid,
+		.row = (uint32_t)pass->to->cnt - 1,
+		.switches = event->switches,
+	};
+
+	if (!(m->processes[wait.process].flags & PROCESS_DOTNET) ||
+	    pass->waits->cnt == HOLDER_WAITS_MAX || !lock_points(event, stack, &wait.at) ||
+	    GROW(pass->waits->rows, pass->waits->cnt, pass->waits->cap))
+		return;
+	pass->waits->rows[pass->waits->cnt++] = wait;
+}
 
 static void take_stand(void *ctx, const struct event_stand *event, const uint8_t *stack)
 {
@@ -1721,7 +1752,9 @@ static void take_stand(void *ctx, const struct event_stand *event, const uint8_t
 
 	if (!stand_take(&pass->taker, event, stack, &stand))
 		pass->to->gone++;
-	else if (stands_add(pass->to, &stand) && !pass->err)
+	else if (!stands_add(pass->to, &stand))
+		take_wait(pass, event, stack, &stand);
+	else if (!pass->err)
 		pass->err = -ENOMEM;
 }
 
@@ -1762,7 +1795,7 @@ static void look_for_monitors(struct collector *c)
 
 /* One pass of the kernel over these processes, more than can be chosen: over all. */
 static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *processes, size_t cnt,
-			    struct stands *to)
+			    struct stands *to, struct lock_waits *waits)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 	uint32_t tgids[FILTER_TGIDS_MAX];
@@ -1777,6 +1810,8 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 	pass->taker.ingest = c->ingest;
 	pass->taker.maps = session_unwind(c->session);
 	pass->to = to;
+	pass->waits = waits;
+	waits->cnt = 0;
 	if (cnt > FILTER_TGIDS_MAX)
 		cnt = 0;
 	for (size_t i = 0; i < cnt; i++)
@@ -1785,9 +1820,32 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 	err = blocked_looks_pass(c->looks, c->session, ns, tgids, cnt, take_stand, pass);
 	to->pass_ns = clock_now_ns() - to->time_ns;
 	to->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	err = err ?: pass->err ?: stands_tell_holders(to, c->model);
+	err = err ?: pass->err;
 	free(pass);
 	return err;
+}
+
+/* Who holds what they wait for, as the host calls it: where the runtime's memory tells, that is in
+ * place of what looked like it. */
+static int find_holders(struct collector *c, struct stands *stands, struct lock_waits *waits,
+			uint64_t end_ns)
+{
+	while (!names_holders(c->names, c->model, waits->rows, waits->cnt, end_ns) &&
+	       clock_now_ns() < end_ns) {
+		wait_names_moment(c->names);
+		names_tail(c->names, c->model, c->tailed_ns);
+	}
+	for (size_t i = 0; i < waits->cnt; i++) {
+		struct model_stand *s = &stands->rows[waits->rows[i].row];
+
+		if (!waits->rows[i].holder)
+			continue;
+		s->holder = waits->rows[i].holder;
+		s->flags = (s->flags & ~(uint32_t)STAND_MONITOR) | STAND_LOCK_OBJECT;
+	}
+	free(waits->rows);
+	*waits = (struct lock_waits){0};
+	return stands_tell_holders(stands, c->model);
 }
 
 /* What their stacks lack is wanted. Returns whether anything is. */
@@ -1868,22 +1926,26 @@ static int keep_stands(struct collector *c, const struct stands *stands)
 
 int collector_look_at_all(struct collector *c)
 {
+	struct lock_waits waits = {0};
 	struct stands stands = {0};
 	int err;
 
 	if (!c->looks || session_stands_why(c->session))
 		return -ENOTSUP;
 	collector_drain(c);
-	err = pass_over_stands(c, PASS_NS, NULL, 0, &stands);
+	err = pass_over_stands(c, PASS_NS, NULL, 0, &stands, &waits);
 	/* Some of them are better than none, which the books tell. */
 	if (err == -ETIMEDOUT || err == -EFBIG) {
 		model_loss_add(c->model, LOSS_ITERATOR, 1);
 		err = 0;
 	}
+	if (!err)
+		err = find_holders(c, &stands, &waits, clock_now_ns() + HOLDERS_NS);
 	if (!err) {
 		take_ticks(c, &stands);
 		err = keep_stands(c, &stands);
 	}
+	free(waits.rows);
 	stands_clear(&stands);
 	return err;
 }
@@ -1928,6 +1990,7 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 			  struct stands *stands)
 {
 	uint64_t begin_ns = clock_now_ns(), end_ns = begin_ns + ns;
+	struct lock_waits waits = {0};
 	int err = 0;
 
 	if (session_stands_why(c->session))
@@ -1938,7 +2001,7 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 	for (int i = 0; i < STAND_PASSES && !err; i++) {
 		collector_drain(c);
 		read_accounts(c, true);
-		err = pass_over_stands(c, ns, processes, cnt, stands);
+		err = pass_over_stands(c, ns, processes, cnt, stands, &waits);
 		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
 			break;
 		wait_names_tables(c->feed, c->model, c->names, processes, cnt,
@@ -1946,14 +2009,18 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 	}
 	if (c->feed)
 		unwind_feed_hurry(c->feed, false);
-	if (err)
+	if (err) {
+		free(waits.rows);
 		return err;
+	}
 	collector_drain(c);
 	take_ticks(c, stands);
 	log_debug("threads: looked at after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
 	name_all_stands(c, stands, end_ns);
 	log_debug("threads: named after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
-	return 0;
+	return find_holders(c, stands, &waits,
+			    end_ns > clock_now_ns() + HOLDERS_NS ? end_ns
+								 : clock_now_ns() + HOLDERS_NS);
 }
 
 /* --- a view that runs for days --------------------------------------------------------------- */
