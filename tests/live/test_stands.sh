@@ -5,7 +5,7 @@
 # beside others, 45 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
-need_dotnet Stands
+need_dotnet Stands Stands@net11.0
 need_tool strace strace
 
 start "$LOADS/stands" 7 5 3 250
@@ -18,8 +18,12 @@ DOTNET_PerfMapEnabled=0 start unshare -m sh -c 'mount --make-rprivate / && "$1" 
 	for i in 1 2 3 4 5 6 7 8 9 10; do grep -qs mounted "$2/mounted" && break; sleep 0.3; done
 	exec dotnet "$3" 40 6 250 "$2/archive/perf-1"' sh "$LOADS/hang_fuse" "$T" "$BUILD/dotnet/Stands/Shop.Stands.dll"
 net=$started
+# As a service of .NET 11, whose monitors are others, alone has it.
+DOTNET_PerfMapEnabled=0 start "$BUILD/dotnet/Stands@net11.0/Shop.Stands" 2 2 120
+newest=$started
 until_true 20 grep -qs ready "$T/$native.out" || fail "the native load does not start"
 until_true 20 grep -qs ready "$T/$net.out" || fail "the .NET load does not start"
+until_true 20 grep -qs ready "$T/$newest.out" || fail "the load of .NET 11 does not start"
 holder=$(sed -n 's/^ready //p' "$T/$native.out")
 sleep 2
 
@@ -47,6 +51,12 @@ look() {
 		echo "# $1, look $try: $missing"
 	done
 	return $rc
+}
+
+# deadlock FILE PID A B: each of these methods waits for what the other one's thread holds
+deadlock() {
+	is "$3 waits for what $4 holds" "$(group "$1" "$2" "$3" holder_tid)" "$(group "$1" "$2" "$4" tids | tr -d '[]')"
+	is "and the other way round" "$(group "$1" "$2" "$4" holder_tid)" "$(group "$1" "$2" "$3" tids | tr -d '[]')"
 }
 
 # counts PID: state and switches of each thread that does not run, the tracer of each
@@ -99,10 +109,8 @@ is "one of them so that no signal ends it" "$(group "$T/net.json" "$net" Shop.Pa
 is "of the deadlock, one side" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Debit)" 1
 is "and the other" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Credit)" 1
 is "both wait for the second lock" "$(group "$T/net.json" "$net" System.Threading.Monitor.Enter wait)" lock
-is "which the other holds" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Debit holder_tid)" \
-	"$(group "$T/net.json" "$net" Shop.Pay.Ledger.Credit tids | tr -d '[]')"
-is "and the other way round" "$(group "$T/net.json" "$net" Shop.Pay.Ledger.Credit holder_tid)" \
-	"$(group "$T/net.json" "$net" Shop.Pay.Ledger.Debit tids | tr -d '[]')"
+deadlock "$T/net.json" "$net" Shop.Pay.Ledger.Debit Shop.Pay.Ledger.Credit
+deadlock "$T/net.json" "$net" Shop.Pay.Vault.Gold Shop.Pay.Vault.Silver
 is "who waits for no monitor is held by nobody" "$(group "$T/net.json" "$net" Shop.Pay.Gate.Enter holder_tid)" None
 within "since when, s" "$(group "$T/net.json" "$net" Shop.Pay.Client.Get age_least_ns | awk '{ print $1 / 1e9 }')" 1.9 200
 standing "$net" >"$T/after"
@@ -114,10 +122,15 @@ ours = {str(t) for g in json.load(open(sys.argv[1]))['groups'] for t in g['tids'
 lines = [{l.split()[0]: l.split()[1:] for l in open(path)} for path in sys.argv[2:]]
 print(len(ours), *(t for t in ours if lines[0].get(t) != lines[1].get(t)))
 P
-is "of 54 threads in the application's code none was switched, stopped or traced" "$(cat "$T/moved")" 54
+is "of 56 threads in the application's code none was switched, stopped or traced" "$(cat "$T/moved")" 56
+
+look newest "$newest"
+is "a look at a service of .NET 11 ends well" $? 0
+deadlock "$T/newest.json" "$newest" Shop.Pay.Ledger.Debit Shop.Pay.Ledger.Credit
+deadlock "$T/newest.json" "$newest" Shop.Pay.Vault.Gold Shop.Pay.Vault.Silver
 
 # --- what people read ---
-"$HOTRUN" threads -p Shop.Stands --width 130 >"$T/text" 2>"$T/err"
+"$HOTRUN" threads -p "$net" --width 130 >"$T/text" 2>"$T/err"
 says "a line names the method, and what it waits in" "$T/text" \
 	"Shop.Pay.Client.Get → Task<int>.GetResultCore → Monitor.Wait → futex"
 says_not "idle waits are folded away" "$T/text" "(idle)"

@@ -16,6 +16,7 @@
 #include "names/files.h"
 #include "names/jit.h"
 #include "names/jit_code.h"
+#include "names/holders.h"
 #include "names/jit_memory.h"
 #include "names/judged.h"
 #include "names/kallsyms.h"
@@ -896,6 +897,12 @@ void names_await(struct names *n, uint64_t ns)
 bool names_is_reading(const struct names *n)
 {
 	return workers_is_busy(n->requests.workers);
+}
+
+bool names_holders(struct names *n, const struct model *m, struct holders_wait *waits, size_t cnt,
+		   uint64_t end_ns)
+{
+	return holders_find(&n->sources, n->memory, m, waits, cnt, end_ns);
 }
 
 bool names_poll(struct names *n)
