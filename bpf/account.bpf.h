@@ -251,11 +251,9 @@ static __always_inline void note_false_queued(struct account *account, struct ta
 		WRITE_ONCE(account->false_queued_ns, queued);
 }
 
-/* Marks the throttled time of the queue in which task waits, or from which it goes to sleep. */
-static __always_inline void mark_queue(struct account *account, struct task_struct *task)
+/* Marks the throttled time of the queue in which a thread waits, or from which it goes to sleep. */
+static __always_inline void mark_queue(struct account *account, struct cfs_rq *queue)
 {
-	struct cfs_rq *queue = compat_queue(task);
-
 	account->queue = (__u64)queue;
 	account->throttled_mark_ns = queue ? compat_throttled_ns(queue) : 0;
 }
@@ -270,11 +268,11 @@ static __always_inline __u64 throttled_since_mark(const struct account *account,
  * What of a wait its group was throttled. Of one that began at a switch the counter of the queue
  * tells, also of a queue on another CPU that it was moved away from. One that began with a wakeup
  * has a mark from before its sleep, if any: what lies before the wakeup is taken off.
+ * queue: that of the task.
  */
 static __always_inline __u64 throttled_in(const struct account *account, struct task_struct *task,
-					  const struct waited *w)
+					  struct cfs_rq *queue, const struct waited *w)
 {
-	struct cfs_rq *queue = compat_queue(task);
 	struct throttling last;
 	__u64 ns = ~0ull, begin;
 

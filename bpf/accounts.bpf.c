@@ -69,7 +69,7 @@ int create_accounts(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	kernel_without = missing_features(task);
-	account = make_account(task);
+	account = make_account(task, compat_queue(task));
 	if (account)
 		mark_sleep(account, task);
 	else
@@ -128,17 +128,17 @@ static __always_inline __u64 own_so_far(const struct account *account, __u32 tgi
 /* A wait that goes on. While its queue is throttled, all of it since the last throttling counts as
  * such: what is too much now is not counted again later (the user side takes rises only). */
 static __always_inline void add_wait(struct event_task *event, const struct account *account,
-				     struct task_struct *task, const struct waited *waited,
-				     const struct cpu_clock *clock, __u64 now)
+				     struct task_struct *task, struct cfs_rq *queue,
+				     const struct waited *waited, const struct cpu_clock *clock,
+				     __u64 now)
 {
 	__u64 all = waited->all_ns, throttled = 0;
-	struct cfs_rq *queue = compat_queue(task);
 	struct wait wait;
 
 	if (account->state == STATE_OUT_OF_BUDGET) {
 		throttled = all;
 	} else {
-		throttled = throttled_in(account, task, waited);
+		throttled = throttled_in(account, task, queue, waited);
 		if (queue && compat_throttled_now(queue))
 			throttled = all;
 	}
@@ -175,7 +175,7 @@ static __always_inline struct waited waited_so_far(const struct account *account
 
 /* Counters are written by those who change the state alone; what goes on is added to the copy. */
 static __always_inline void add_interval(struct event_task *event, const struct account *account,
-					 struct task_struct *task, __u64 now)
+					 struct task_struct *task, struct cfs_rq *queue, __u64 now)
 {
 	__u32 state = account->state ?: state_now(task), cpu = compat_task_cpu(task);
 	struct cpu_clock *clock = bpf_map_lookup_elem(&cpus, &cpu);
@@ -195,7 +195,7 @@ static __always_inline void add_interval(struct event_task *event, const struct 
 	if (waited.all_ns > ns)
 		waited.all_ns = ns;
 	if (waited.all_ns)
-		add_wait(event, account, task, &waited, clock, now);
+		add_wait(event, account, task, queue, &waited, clock, now);
 	if (state == STATE_UNINTERRUPTIBLE)
 		event->sched.uninterruptible_ns += ns - waited.all_ns;
 	else
@@ -203,15 +203,16 @@ static __always_inline void add_interval(struct event_task *event, const struct 
 }
 
 /* The quiet gear. Returns the account that r->account is to be, or NULL. */
-static __always_inline struct account *fill_quietly(struct task_room *r, struct task_struct *task)
+static __always_inline struct account *fill_quietly(struct task_room *r, struct task_struct *task,
+						    struct cfs_rq *queue)
 {
-	struct account *account = make_account(task);
+	struct account *account = make_account(task, queue);
 	__u64 waiting = 0;
 
 	r->event.time_ns = bpf_ktime_get_ns();
 	if (account) {
 		r->account = *account;
-		gather(&r->account, task, r->event.time_ns, &waiting);
+		gather(&r->account, task, queue, r->event.time_ns, &waiting);
 	} else {
 		count_loss(LOSS_ACCOUNT_ALLOC);
 		r->event.flags |= ACCOUNT_ABSENT;
@@ -222,10 +223,8 @@ static __always_inline struct account *fill_quietly(struct task_room *r, struct 
 }
 
 /* While it slept, so that this does not count as throttling of its own. */
-static __always_inline bool is_queue_as_marked(const struct account *account,
-					       struct task_struct *task)
+static __always_inline bool is_queue_as_marked(const struct account *account, struct cfs_rq *queue)
 {
-	struct cfs_rq *queue = compat_queue(task);
 
 	return (__u64)queue == account->queue &&
 	       (!queue || compat_throttled_ns(queue) == account->throttled_mark_ns);
@@ -233,7 +232,7 @@ static __always_inline bool is_queue_as_marked(const struct account *account,
 
 /* A thread that has slept since the pass before this one, as that has told: most are such, at most
  * times. */
-static __always_inline bool sleeps_on(struct task_struct *task)
+static __always_inline bool sleeps_on(struct task_struct *task, struct cfs_rq *queue)
 {
 	struct account *account;
 
@@ -250,10 +249,11 @@ static __always_inline bool sleeps_on(struct task_struct *task)
 	return account->kernel_voluntary == task->nvcsw &&
 	       account->kernel_involuntary == task->nivcsw &&
 	       account->kernel_ran_ns == task->se.sum_exec_runtime &&
-	       is_queue_as_marked(account, task);
+	       is_queue_as_marked(account, queue);
 }
 
-static __always_inline void fill_fully(struct task_room *r, struct task_struct *task)
+static __always_inline void fill_fully(struct task_room *r, struct task_struct *task,
+				       struct cfs_rq *queue)
 {
 	struct account *from = bpf_task_storage_get(&accounts, task, 0, 0);
 
@@ -266,21 +266,22 @@ static __always_inline void fill_fully(struct task_room *r, struct task_struct *
 		r->event.flags |= ACCOUNT_TORN;
 	fill_figures(&r->event, task, &r->account);
 	if (from && !(r->event.flags & ACCOUNT_TORN))
-		add_interval(&r->event, &r->account, task, r->event.time_ns);
+		add_interval(&r->event, &r->account, task, queue, r->event.time_ns);
 }
 
 /* The account of a thread as it stands. What the quiet gear adds to it is to go there when the
  * record was handed over: without room for it the kernel runs a step of its iterators again.
  * Returns the account that r->account is to be then, or NULL. */
-static __always_inline struct account *fill_record(struct task_room *r, struct task_struct *task)
+static __always_inline struct account *fill_record(struct task_room *r, struct task_struct *task,
+						   struct cfs_rq *queue)
 {
 	__builtin_memset(&r->account, 0, sizeof(r->account));
 	r->event.header.kind = EVENT_TASK;
 	fill_identity(&r->event, task);
 	r->event.state = state_letter(task->__state, task->exit_state);
 	if (quiet_gear)
-		return fill_quietly(r, task);
-	fill_fully(r, task);
+		return fill_quietly(r, task, queue);
+	fill_fully(r, task, queue);
 	return NULL;
 }
 
@@ -290,15 +291,19 @@ int read_accounts(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct account *account;
+	struct cfs_rq *queue;
 	struct task_room *r;
 	__u32 zero = 0;
 
-	if (!task || sleeps_on(task))
+	if (!task)
+		return 0;
+	queue = compat_queue(task);
+	if (sleeps_on(task, queue))
 		return 0;
 	r = bpf_map_lookup_elem(&task_rooms, &zero);
 	if (!r)
 		return 0;
-	account = fill_record(r, task);
+	account = fill_record(r, task, queue);
 	if (!bpf_seq_write(ctx->meta->seq, &r->event, sizeof(r->event)) && account)
 		*account = r->account;
 	return 0;
@@ -361,9 +366,8 @@ static __always_inline __u64 clock_two_ago(__u32 cpu, struct cfs_rq *queue)
  * ago or earlier was asleep in all of the last one. A queue that was ever throttled is to be asked,
  * and in the full gear state D. Who was moved in its sleep has no such time.
  */
-static __always_inline bool slept_through(struct task_struct *task)
+static __always_inline bool slept_through(struct task_struct *task, struct cfs_rq *queue)
 {
-	struct cfs_rq *queue = compat_queue(task);
 	__u32 cpu = compat_task_cpu(task);
 	__u64 ran = task->se.exec_start;
 
@@ -381,6 +385,7 @@ static __always_inline bool walk_from(struct task_struct *first)
 
 	bpf_iter_task_new(&threads, first, BPF_TASK_ITER_PROC_THREADS);
 	while ((task = bpf_iter_task_next(&threads))) {
+		struct cfs_rq *queue = compat_queue(task);
 		__u32 at = walk_awake_cnt;
 
 		if (++walk_looked > WALK_THREADS || at >= WALK_RECORDS) {
@@ -388,7 +393,7 @@ static __always_inline bool walk_from(struct task_struct *first)
 			goes_on = false;
 			break;
 		}
-		if (slept_through(task) || sleeps_on(task))
+		if (slept_through(task, queue) || sleeps_on(task, queue))
 			continue;
 		walk_awake[at] = task->pid;
 		walk_awake_cnt = at + 1;
@@ -443,7 +448,7 @@ __noinline int read_awake(__u32 at)
 	if (!task)
 		return 0;
 	bpf_rcu_read_lock();
-	account = fill_record(r, task);
+	account = fill_record(r, task, compat_queue(task));
 	walk_records[to] = r->event;
 	walk_records_cnt = to + 1;
 	if (account)
@@ -487,13 +492,13 @@ static __always_inline void begin_anew(struct account *account)
 
 /* To the quiet gear: what went on until now is counted, and from here on the kernel counts. */
 static __always_inline void go_quiet(struct account *account, struct task_room *r,
-				     struct task_struct *task, __u64 now)
+				     struct task_struct *task, struct cfs_rq *queue, __u64 now)
 {
 	__u64 waiting;
 
 	r->event.tgid = task->tgid;
 	fill_figures(&r->event, task, account);
-	add_interval(&r->event, account, task, now);
+	add_interval(&r->event, account, task, queue, now);
 	account->sched = r->event.sched;
 	account->blocked_ns = r->event.blocked_ns;
 	account->since_ns = now;
@@ -502,7 +507,7 @@ static __always_inline void go_quiet(struct account *account, struct task_room *
 	if (!kernel_counts_waits)
 		return;
 	/* Nothing is left to gather but the mark of a wait that goes on, which was counted. */
-	gather_waits(account, task, now, &waiting);
+	gather_waits(account, task, queue, now, &waiting);
 }
 
 /* Its CPU may not switch for long. */
@@ -519,17 +524,18 @@ static __always_inline void note_running(struct task_struct *task, __u32 cpu, __
 }
 
 /* To the full gear: as at the start of a session. */
-static __always_inline void go_full(struct account *account, struct task_struct *task, __u64 now)
+static __always_inline void go_full(struct account *account, struct task_struct *task,
+				    struct cfs_rq *queue, __u64 now)
 {
 	__u64 waiting;
 
-	gather(account, task, now, &waiting);
+	gather(account, task, queue, now, &waiting);
 	mark_counts(account, task);
 	account->since_ns = now;
 	begin_anew(account);
 	account->cpu = compat_task_cpu(task);
 	if (kernel_counts_waits)
-		mark_queue(account, task);
+		mark_queue(account, queue);
 	mark_sleep(account, task);
 	if (task->on_cpu)
 		note_running(task, account->cpu, now);
@@ -543,14 +549,16 @@ int change_gear(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct account *account;
+	struct cfs_rq *queue;
 	struct task_room *r;
 	__u32 zero = 0;
 	__u64 now;
 
 	if (!task)
 		return 0;
+	queue = compat_queue(task);
 	r = bpf_map_lookup_elem(&task_rooms, &zero);
-	account = make_account(task);
+	account = make_account(task, queue);
 	if (!r || !account) {
 		count_loss(LOSS_ACCOUNT_ALLOC);
 		return 0;
@@ -559,9 +567,9 @@ int change_gear(struct bpf_iter__task *ctx)
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	barrier();
 	if (quiet_gear)
-		go_quiet(account, r, task, now);
+		go_quiet(account, r, task, queue, now);
 	else
-		go_full(account, task, now);
+		go_full(account, task, queue, now);
 	barrier();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	return 0;

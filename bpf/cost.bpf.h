@@ -34,43 +34,50 @@ static __always_inline bool cost_one_of(__u32 number, __u32 bits)
 #define COST_RUN_BITS  8
 #define COST_TICK_BITS 5
 
-struct cost_run {
-	struct program_cost *cost; /* NULL = is not measured */
-	__u64 begin_ns;
-};
-
-static __always_inline struct program_cost *cost_of(enum cost_program program)
+/* In a session without counters nothing is measured. */
+static __always_inline struct program_cost *cost_of(__u32 program)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_cost *here = bpf_map_lookup_elem(&costs, &cpu);
 
-	return here ? &here->programs[program] : NULL;
+	return here && program < COST_CNT ? &here->programs[program] : NULL;
 }
 
-/* The run stands for so many. */
-static __always_inline struct cost_run cost_begin_for(enum cost_program program, __u32 runs)
-{
-	struct cost_run run = {.cost = cost_of(program)};
+struct cost_run {
+	__u32 program;
+	__u64 begin_ns; /* 0 = is not measured */
+};
 
-	if (run.cost) {
-		run.cost->runs += runs;
-		run.begin_ns = bpf_ktime_get_ns();
-	}
-	return run;
+/* When a run began that stands for so many; 0 = is not measured. Like cost_now_and_then() and
+ * cost_finish() a function that the kernel verifies once: whether a run is measured is to be
+ * nothing that it knows, or it would verify all that follows for each answer. */
+__weak __noinline __u64 cost_start(__u32 program, __u32 runs)
+{
+	struct program_cost *cost = cost_of(program);
+
+	if (!cost)
+		return 0;
+	cost->runs += runs;
+	return bpf_ktime_get_ns();
+}
+
+__weak __noinline __u64 cost_now_and_then(__u32 program)
+{
+	if (!cost_one_of(bpf_jiffies64(), COST_TICK_BITS))
+		return 0;
+	return cost_start(program, 1 << COST_TICK_BITS);
 }
 
 /* For programs that fire often. */
 static __always_inline struct cost_run cost_begin(enum cost_program program)
 {
-	if (cost_one_of(bpf_jiffies64(), COST_TICK_BITS))
-		return cost_begin_for(program, 1 << COST_TICK_BITS);
-	return (struct cost_run){};
+	return (struct cost_run){.program = program, .begin_ns = cost_now_and_then(program)};
 }
 
 /* For those that fire so seldom that each run is measured. */
 static __always_inline struct cost_run cost_begin_each(enum cost_program program)
 {
-	return cost_begin_for(program, 1);
+	return (struct cost_run){.program = program, .begin_ns = cost_start(program, 1)};
 }
 
 static __always_inline void cost_add(struct program_cost *cost, __u64 begin_ns)
@@ -83,10 +90,19 @@ static __always_inline void cost_add(struct program_cost *cost, __u64 begin_ns)
 	cost->timed_ns += ns;
 }
 
+__weak __noinline int cost_finish(__u32 program, __u64 begin_ns)
+{
+	struct program_cost *cost = cost_of(program);
+
+	if (cost)
+		cost_add(cost, begin_ns);
+	return 0;
+}
+
 static __always_inline void cost_end(struct cost_run run)
 {
-	if (run.cost)
-		cost_add(run.cost, run.begin_ns);
+	if (run.begin_ns)
+		cost_finish(run.program, run.begin_ns);
 }
 
 /* For a program that knows its number, and took the time where it is one_of(); the user side counts

@@ -17,7 +17,7 @@ static __always_inline void mark_counts(struct account *account, struct task_str
 		account->kernel_delay_ns = task->sched_info.run_delay;
 }
 
-static __always_inline struct account *make_account(struct task_struct *task)
+static __always_inline struct account *make_account(struct task_struct *task, struct cfs_rq *queue)
 {
 	struct account *account =
 		bpf_task_storage_get(&accounts, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -28,7 +28,7 @@ static __always_inline struct account *make_account(struct task_struct *task)
 	if (task->start_time < session_start_ns)
 		mark_counts(account, task);
 	if (kernel_counts_waits)
-		mark_queue(account, task);
+		mark_queue(account, queue);
 	account->number = __sync_fetch_and_add(&accounts_made, 1) + 1;
 	return account;
 }
@@ -93,10 +93,9 @@ static __always_inline void gather_counts(struct account *account, struct task_s
  * told by the queue's clock, which is up to a tick behind.
  */
 static __always_inline void gather_waits(struct account *account, struct task_struct *task,
-					 __u64 now, __u64 *ret_waiting_ns)
+					 struct cfs_rq *queue, __u64 now, __u64 *ret_waiting_ns)
 {
 	__u64 waits = task->sched_info.run_delay, queued;
-	struct cfs_rq *queue = compat_queue(task);
 	__u64 clock = queue ? queue->rq->clock : 0, rise, throttled = 0, waiting = 0;
 	struct waited waited = {};
 
@@ -116,7 +115,7 @@ static __always_inline void gather_waits(struct account *account, struct task_st
 		rise = interval_of(account, now);
 	if (rise) {
 		waited.all_ns = rise;
-		throttled = throttled_in(account, task, &waited);
+		throttled = throttled_in(account, task, queue, &waited);
 		if (queue && compat_throttled_now(queue))
 			throttled += waiting;
 		if (throttled > rise || task->policy == SCHED_DEADLINE)
@@ -127,19 +126,19 @@ static __always_inline void gather_waits(struct account *account, struct task_st
 	account->kernel_delay_ns = waits;
 	account->sched.throttled_ns += throttled;
 	account->sched.waited_ns += rise - throttled;
-	mark_queue(account, task);
+	mark_queue(account, queue);
 	account->cpu = compat_task_cpu(task);
 	account->since_ns = now;
 	*ret_waiting_ns = waiting;
 }
 
 /* *ret_waiting_ns: of the wait that goes on. */
-static __always_inline void gather(struct account *account, struct task_struct *task, __u64 now,
-				   __u64 *ret_waiting_ns)
+static __always_inline void gather(struct account *account, struct task_struct *task,
+				   struct cfs_rq *queue, __u64 now, __u64 *ret_waiting_ns)
 {
 	gather_counts(account, task);
 	if (kernel_counts_waits) {
-		gather_waits(account, task, now, ret_waiting_ns);
+		gather_waits(account, task, queue, now, ret_waiting_ns);
 		return;
 	}
 	account->since_ns = now;

@@ -218,6 +218,8 @@ struct event_exec {
 				   * tells the rest */
 
 #define STAND_MONITOR 0x200 /* monitor is told */
+/* Of the user side: it waits for a System.Threading.Lock of .NET, and who holds that is told. */
+#define STAND_LOCK_OBJECT 0x400
 
 /* Passes that may be there at a time: those that hang in the memory of a process, and one more. */
 #define STAND_PASSES_MOST 3

@@ -225,11 +225,6 @@ static __always_inline __u64 take_stack(void *ctx, struct task_struct *task,
 	return walked.cnt ? send_stack(s, sample, &walked, user) : 0;
 }
 
-static __always_inline struct rq *queue_of_cpu(struct task_struct *task)
-{
-	return bpf_core_field_exists(task->se.cfs_rq) ? BPF_CORE_READ(task, se.cfs_rq, rq) : NULL;
-}
-
 static __always_inline __u32 count_waiters(struct rq *rq)
 {
 	__u32 running, delayed;
@@ -299,7 +294,7 @@ static __always_inline void list_waiting(struct sample_room *room, struct rq *rq
 static __always_inline void look_at_queue(struct cpu_clock *clock, struct sample_room *room,
 					  struct task_struct *task)
 {
-	struct rq *rq = queue_of_cpu(task);
+	struct rq *rq = compat_cpu_queue(task);
 	__u32 waiters = count_waiters(rq);
 
 	room->sample.waiters = waiters;

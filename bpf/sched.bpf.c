@@ -159,7 +159,7 @@ static __always_inline void end_wait(struct account *account, struct task_struct
 	if (account->state == STATE_OUT_OF_BUDGET)
 		throttled = all;
 	else if (all >= THROTTLED_LEAST_NS)
-		throttled = throttled_in(account, task, waited);
+		throttled = throttled_in(account, task, compat_queue(task), waited);
 	if (throttled < all)
 		own = behind_own(account, task->tgid, at, waited);
 	wait = split_wait(all, own, throttled);
@@ -283,7 +283,7 @@ static __always_inline void leave_cpu(struct account *account, struct task_struc
 		account->false_queued_ns = 0;
 	}
 	if (kernel_counts_waits || runnable)
-		mark_queue(account, prev);
+		mark_queue(account, compat_queue(prev));
 	if (runnable) {
 		account->sched.involuntary++;
 		/* Out of budget, its wait is the kernel's answer to its own limit; whole, since no
@@ -454,7 +454,7 @@ static __always_inline void wake(struct task_struct *task)
 	account->state = STATE_WAITING;
 	account->since_ns = now;
 	account->cpu = compat_task_cpu(task);
-	mark_queue(account, task);
+	mark_queue(account, compat_queue(task));
 	barrier();
 	WRITE_ONCE(account->sequence, account->sequence + 1);
 	cost_end_at(COST_WAKEUP, now);
@@ -541,7 +541,7 @@ SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 {
 	struct cost_run run = cost_begin_each(COST_TASK);
-	struct account *account = make_account(task);
+	struct account *account = make_account(task, compat_queue(task));
 
 	if (!account)
 		count_loss(LOSS_ACCOUNT_ALLOC);
@@ -571,7 +571,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 		/* One that left the list of threads before it was handed over: what the kernel
 		 * counted is in its account, up to its last switch that was seen. */
 		if (account->since_ns >= quiet_since_ns)
-			gather(account, task, now, &waiting);
+			gather(account, task, compat_queue(task), now, &waiting);
 	} else if (switches_since_ns != ~0ull) {
 		goto out;
 	}

@@ -82,10 +82,9 @@ struct {
 /* The clock of run queues now: that of the CPU which runs this, up to its last tick. */
 static __always_inline __u64 queue_clock(void)
 {
-	struct task_struct *self = bpf_get_current_task_btf();
-	struct cfs_rq *queue = compat_queue(self);
+	struct rq *queue = compat_cpu_queue(bpf_get_current_task_btf());
 
-	return queue ? queue->rq->clock : 0;
+	return queue ? BPF_CORE_READ(queue, clock) : 0;
 }
 
 /*
@@ -96,7 +95,7 @@ static __always_inline __u64 queue_clock(void)
  */
 static __always_inline __u64 left_at(struct task_struct *task)
 {
-	struct cfs_rq *queue = compat_queue(task);
+	struct rq *queue = compat_cpu_queue(task);
 	__u64 arrived = 0, left = 0;
 
 	if (bpf_core_field_exists(task->sched_info.last_arrival))
@@ -105,7 +104,8 @@ static __always_inline __u64 left_at(struct task_struct *task)
 	    task->se.sum_exec_runtime >= task->se.prev_sum_exec_runtime)
 		return arrived + (task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime);
 	if (queue && task->se.exec_start)
-		left = task->se.exec_start + (queue->rq->clock - queue->rq->clock_task);
+		left = task->se.exec_start +
+		       (BPF_CORE_READ(queue, clock) - BPF_CORE_READ(queue, clock_task));
 	return left > arrived ? left : arrived;
 }
 
@@ -134,7 +134,7 @@ struct area {
  * neither is read. */
 static long take_area(struct task_struct *task, struct vm_area_struct *vma, struct area *area)
 {
-	if (!vma->vm_file && !(vma->vm_flags & VM_UFFD_MISSING))
+	if (!BPF_CORE_READ(vma, vm_file) && !(vma->vm_flags & VM_UFFD_MISSING))
 		area->end = vma->vm_end;
 	return 0;
 }

@@ -131,6 +131,9 @@ static void keep_global(struct parser *p, struct perfmap_span name, const struct
 		p->layout->map_index = (uint32_t)v->number;
 		p->has_map = v->number < PERFMAP_LAYOUT_OFFSET_MAX;
 	}
+	if (span_equals(name, "ThreadStore") && v->is_index &&
+	    v->number < PERFMAP_LAYOUT_OFFSET_MAX)
+		p->layout->threads_index = (uint32_t)v->number;
 	for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
 		if (span_equals(name, globals[i].name) && v->is_number && !v->is_index &&
 		    v->number <= globals[i].most)
@@ -280,9 +283,9 @@ bool perfmap_layout_is_sound(const struct perfmap_layout *l)
 		if (l->at[i] > PERFMAP_LAYOUT_OFFSET_MAX && l->at[i] != PERFMAP_LAYOUT_NONE)
 			return false;
 	return has_fields(l) && l->map_index < PERFMAP_LAYOUT_OFFSET_MAX &&
-	       l->token_bits <= TOKEN_BITS_MAX && l->method_alignment <= ALIGNMENT_MAX &&
-	       l->stub_last <= STUB_LAST_MAX && l->array_bytes <= ARRAY_MAX &&
-	       l->bucket_slots <= SLOTS_MAX;
+	       l->threads_index < PERFMAP_LAYOUT_OFFSET_MAX && l->token_bits <= TOKEN_BITS_MAX &&
+	       l->method_alignment <= ALIGNMENT_MAX && l->stub_last <= STUB_LAST_MAX &&
+	       l->array_bytes <= ARRAY_MAX && l->bucket_slots <= SLOTS_MAX;
 }
 
 /*

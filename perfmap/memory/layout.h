@@ -92,7 +92,12 @@
 	F(VERSION_METHOD, "NativeCodeVersionNode", "MethodDesc", true) \
 	F(VERSION_IL, "NativeCodeVersionNode", "ILVersionId", true) \
 	F(VERSION_FLAGS, "NativeCodeVersionNode", "Flags", true) \
-	F(VERSION_TIER, "NativeCodeVersionNode", "OptimizationTier", true)
+	F(VERSION_TIER, "NativeCodeVersionNode", "OptimizationTier", true) \
+	F(THREAD_ID, "Thread", "Id", true) \
+	F(THREAD_TID, "Thread", "OSId", true) \
+	F(THREAD_NEXT, "Thread", "LinkNext", true) \
+	F(THREADS_FIRST, "ThreadStore", "FirstThreadLink", true) \
+	F(BLOCK_LOCK, "SyncBlock", "Lock", true)
 /* clang-format on */
 
 enum perfmap_layout_field {
@@ -107,6 +112,7 @@ enum perfmap_layout_field {
 struct perfmap_layout {
 	uint32_t at[PERFMAP_LAYOUT_CNT]; /* offset, or size; PERFMAP_LAYOUT_NONE: not told */
 	uint32_t map_index;		 /* in the array of pointers: of the code range map */
+	uint32_t threads_index;		 /* the same, of the list of threads; 0 = not told */
 	uint32_t token_bits;		 /* of a method's token that stand with it */
 	uint32_t method_alignment;
 	uint32_t stub_last;    /* a code header up to that is a kind of stub */

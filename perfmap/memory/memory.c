@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "perfmap/memory/body.h"
+#include "perfmap/memory/locks.h"
 
 /* What changed while it was read is read once more. */
 #define TRIES	     2
@@ -251,6 +252,14 @@ void perfmap_memory_names(struct perfmap_memory *m, const uint64_t *addresses, s
 		add_to_group(m, addresses[i], i);
 	}
 	end_group(m, take, taker);
+}
+
+int perfmap_memory_holders(struct perfmap_memory *m, const struct perfmap_lock_wait *waits,
+			   size_t cnt, uint32_t *ret_holders)
+{
+	perfmap_memory_begin(&m->reader);
+	m->reader.notes = false;
+	return perfmap_locks_find(&m->reader, &m->runtime, waits, cnt, ret_holders);
 }
 
 /* --- bodies ----------------------------------------------------------------------------------- */

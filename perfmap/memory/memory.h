@@ -116,4 +116,24 @@ size_t perfmap_memory_bodies(struct perfmap_memory *m, uint64_t *ret_starts, siz
  * can be unloaded. At most max; returns their number.
  */
 size_t perfmap_memory_fleeting(struct perfmap_memory *m, uint64_t *ret_starts, size_t max);
+
+/* Words of a stack that may point at something, each once. */
+#define PERFMAP_LOCK_POINTS 64u
+
+/* A thread that waits for something. */
+struct perfmap_lock_wait {
+	uint32_t tid;	    /* as its process sees it */
+	uint16_t often_cnt; /* points that stand on the stack more than once: the first ones */
+	uint16_t points_cnt;
+	uint64_t points[PERFMAP_LOCK_POINTS];
+};
+
+/*
+ * Who holds the lock (System.Threading.Lock; of .NET 11 monitors, too) for which each of these
+ * threads waits: ids of threads as their process sees them, 0 = it waits for none, or nobody can
+ * tell. Believed only of a thread that did not run from when its stack was read until this returns.
+ * Returns 0; -ENOTSUP: the runtime does not tell (before .NET 9); -EFAULT; -ENOMEM.
+ */
+int perfmap_memory_holders(struct perfmap_memory *m, const struct perfmap_lock_wait *waits,
+			   size_t cnt, uint32_t *ret_holders);
 #endif

@@ -202,6 +202,7 @@ int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
 	struct perfmap_runtime runtime = {0};
 	uint8_t head[PERFMAP_DESCRIPTOR_BYTES];
 	uint64_t pointers;
+	uint32_t cnt;
 	int err;
 
 	perfmap_memory_begin(r);
@@ -219,15 +220,15 @@ int perfmap_runtime_load(struct perfmap_memory_reader *r, uint64_t descriptor,
 	     runtime.layout.execution_manager != MANAGER_SCANNED))
 		return -ENOTSUP;
 	runtime.descriptor = descriptor;
-	if (runtime.layout.hides_map) {
-		*ret_runtime = runtime;
-		return 0;
-	}
-	if (runtime.layout.map_index >= perfmap_u32_at(head + 24) ||
-	    perfmap_u32_at(head + 24) > PERFMAP_POINTERS_MAX)
-		return -EBADMSG;
 	pointers = perfmap_u64_at(head + 32);
-	runtime.code_map = perfmap_memory_u64(r, pointers + 8ull * runtime.layout.map_index);
+	cnt = perfmap_u32_at(head + 24) <= PERFMAP_POINTERS_MAX ? perfmap_u32_at(head + 24) : 0;
+	if (runtime.layout.threads_index && runtime.layout.threads_index < cnt)
+		runtime.threads = pointers + 8ull * runtime.layout.threads_index;
+	if (!runtime.layout.hides_map && runtime.layout.map_index >= cnt)
+		return -EBADMSG;
+	if (!runtime.layout.hides_map)
+		runtime.code_map =
+			perfmap_memory_u64(r, pointers + 8ull * runtime.layout.map_index);
 	if (r->failed)
 		return -EFAULT;
 	*ret_runtime = runtime;

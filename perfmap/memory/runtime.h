@@ -18,6 +18,7 @@
 struct perfmap_runtime {
 	struct perfmap_layout layout;
 	uint64_t descriptor;
+	uint64_t threads;  /* where it is told where its threads are; 0 = not known */
 	uint64_t code_map; /* address of the map of code ranges; 0 = not known */
 };
 

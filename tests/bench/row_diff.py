@@ -25,6 +25,12 @@ def named_methods(found):
     return [c for c in found['changed'] if c['of'] == 'self']
 
 
+def say_named(pair, told):
+    for c in told['changed']:
+        kit.say(f"  {pair}: {c['of']} {c['method']}: {c['samples_before']} -> {c['samples_after']} samples, "
+                f"{100 * (c['change_of_before'] or 0):+.1f} %, chance {c['chance']:.2g}")
+
+
 def measure(results):
     if without_dotnet():
         raise kit.CannotMeasure('needs a .NET SDK')
@@ -49,8 +55,9 @@ def measure(results):
         shares += [100 * c['samples_before'] / told['before']['samples'] for c in grown]
         kit.say(f'  pair {number + 1}: ' + (f'+{sizes[-1]:.1f} %' if grown else 'not found'))
     pairs = list(zip(captures, captures[2:]))
-    for before, after in pairs:
+    for number, (before, after) in enumerate(pairs):
         told = difference(before, after)
+        say_named(f'of one load {number + 1}', told)
         same += bool(told['changed'])
         processes += any(p['certain'] for p in told['processes'])
     took = kit.cpu_of([kit.HOTRUN, 'diff', captures[0], captures[1]], 3 if kit.quick() else 7)

@@ -42,9 +42,10 @@ run_it() {
 	if [ "$1" = page ]; then run_page; else timeout -k 10 "${LIVE_TIMEOUT:-300}" "tests/live/test_$1.sh"; fi
 }
 
-# run_one NAME: what it says goes to its log; with the CPU time of what it started and waited for
+# run_one NAME: what it says goes to its log; with the CPU time of what it started and waited for, and when it began,
+# in seconds since this run did
 run_one() {
-	local name=$1 log=$BUILD/live/$1.log TIMEFORMAT='%R %U %S' rc
+	local name=$1 log=$BUILD/live/$1.log TIMEFORMAT='%R %U %S' rc began=$SECONDS
 
 	echo "# $name" >"$log"
 	rm -f "$log.pid"
@@ -57,7 +58,8 @@ run_one() {
 		sed -i -E 's/^skip - (.*)$/FAIL - skipped, which CI does not allow: \1/' "$log"
 	fi
 	grep -qaE '^(ok|FAIL|skip) - ' "$log" || echo "FAIL - $name: checked nothing" >>"$log"
-	awk -v n="$name" 'END { printf "# %s: %.0f s, %.0f s of a CPU\n", n, $1, $2 + $3 }' "$log.time" >>"$log"
+	awk -v n="$name" -v b="$began" 'END { printf "# %s: %.0f s, %.0f s of a CPU, begun at %d s\n", n, $1, $2 + $3, b }' \
+		"$log.time" >>"$log"
 }
 
 # failed NAME: its last run has a failure

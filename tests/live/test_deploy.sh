@@ -266,3 +266,24 @@ kill -TERM "$watcher"
 wait "$watcher"
 is "it ends well" $? 0
 says "and tells that it does" "$T/$manager.out" STOPPING=1
+
+# --- the unit that waits for a host to drown --------------------------------------------------------------
+unit=$T/usr/lib/systemd/system/hotrun-snapshot.service
+is "systemd-analyze verify says nothing of it" "$(systemd-analyze verify "$unit" 2>&1)" ""
+systemd-analyze security --offline=yes --threshold=32 --no-pager "$unit" >"$T/security" 2>&1
+is "its exposure is 3.2 of 10 at the most: $(tail -1 "$T/security" | grep -oE '[0-9]+\.[0-9]')" $? 0
+check "the options of its ExecStart exist, too" $(sed -n 's/^ExecStart=//p' "$unit") --help
+mkdir -m 700 "$T/armed"
+start python3 tests/support/as_unit.py "$unit" "$T/armed" "$HOTRUN" snapshot --arm --dir /mnt/state
+until_true 30 grep -qs armed: "$T/$started.out" && ok "it is armed" || fail "sandbox: $(tail -3 "$T/$started.out")"
+is "nothing is missing there" "$(grep -c 'not locked\|not permitted\|n/a' "$T/$started.out")" 0
+check "its memory is locked" awk '/^VmLck:/ { exit !($2 > 1000) }' "/proc/$started/status"
+is "asleep it is an ordinary thread" "$(awk '{ print $41 }' "/proc/$started/stat")" 0
+"$HOTRUN" snapshot --dir "$T/armed" --brief >"$T/out" 2>"$T/err"
+is "it is asked" $? 0
+says "and takes precedence" "$T/out" SCHED_RR
+is "filter, privileges, capabilities" "$(awk '/^(NoNewPrivs|Seccomp|CapBnd):/ { printf "%s ", $2 }' "/proc/$started/status")" \
+	"000001c400884004 1 2 "
+kill -TERM "$started"
+wait "$started"
+is "it ends well" $? 0

@@ -97,9 +97,10 @@ is "as many turns of a thread as SQL has" "$(grep -c "spinners $spinners " "$T/o
 need_tool protoc protobuf-compiler
 "$HOTRUN" export --format perfetto "$T/waits.hotrun" 2>"$T/err" |
 	protoc --proto_path=user/export/schema --decode perfetto.Trace perfetto.proto >"$T/trace"
-# Each CPU's window begins, and ends, with nobody that is known.
+# Each CPU's window begins, and ends, with nobody that is known: no switch where it begins so by its first row (64 + 128).
 is "perfetto: as many switches" "$(grep -c 'sched_switch {' "$T/trace")" \
-	"$(sql "$T/waits.hotrun" 'SELECT count(*) + count(DISTINCT cpu) FROM switch WHERE kind = 1')"
+	"$(sql "$T/waits.hotrun" 'SELECT (SELECT count(*) FROM switch WHERE kind = 1) +
+		sum(flags & 192 != 192) FROM (SELECT flags, min(id) FROM switch WHERE kind = 1 GROUP BY cpu)')"
 is "and wakeups" "$(grep -c 'sched_waking {' "$T/trace")" "$(sql "$T/waits.hotrun" 'SELECT count(*) FROM switch WHERE kind = 2')"
 cp "$T/waits.hotrun" "$T/former.hotrun"
 sqlite3 "$T/former.hotrun" 'DROP TABLE switch'

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "collect/blocked_looks.h"
 #include "collect/collector_parts.h"
+#include "collect/lock_waits.h"
 #include "collect/stack_tables.h"
 #include "collect/stand_take.h"
 #include "collect/unwind_feed.h"
@@ -20,6 +21,8 @@
 #define PASS_NS 500000000ull
 /* What tables of who hangs may take of a recording's end. */
 #define HUNG_TABLES_NS 1000000000ull
+/* What may be asked about who holds the locks that threads of .NET wait for. */
+#define HOLDERS_NS 200000000ull
 /* Rows of one look at every thread that a capture keeps. */
 #define STANDS_KEPT 16384u
 /* A tick so long ago still tells where a thread that runs is. */
@@ -29,6 +32,7 @@
 struct pass {
 	struct stand_taker taker;
 	struct stands *to;
+	struct lock_waits *waits;
 	int err; /* the first one */
 };
 
@@ -39,7 +43,10 @@ static void take_stand(void *ctx, const struct event_stand *event, const uint8_t
 
 	if (!stand_take(&pass->taker, event, stack, &stand))
 		pass->to->gone++;
-	else if (stands_add(pass->to, &stand) && !pass->err)
+	else if (!stands_add(pass->to, &stand))
+		lock_waits_note(pass->waits, pass->taker.model, event, stack, &stand,
+				pass->to->cnt - 1);
+	else if (!pass->err)
 		pass->err = -ENOMEM;
 }
 
@@ -80,7 +87,7 @@ static void look_for_monitors(struct collector *c)
 
 /* One pass of the kernel over these processes, more than can be chosen: over all. */
 static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *processes, size_t cnt,
-			    struct stands *to)
+			    struct stands *to, struct lock_waits *waits)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 	uint32_t tgids[FILTER_TGIDS_MAX];
@@ -91,10 +98,12 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 		return -ENOMEM;
 	look_for_monitors(c);
 	stands_clear(to);
+	lock_waits_clear(waits);
 	pass->taker.model = c->rooms.model;
 	pass->taker.ingest = c->rooms.ingest;
 	pass->taker.maps = session_unwind(c->rooms.session);
 	pass->to = to;
+	pass->waits = waits;
 	if (cnt > FILTER_TGIDS_MAX)
 		cnt = 0;
 	for (size_t i = 0; i < cnt; i++)
@@ -104,7 +113,7 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 				 pass);
 	to->pass_ns = clock_now_ns() - to->time_ns;
 	to->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	err = err ?: pass->err ?: stands_tell_holders(to, c->rooms.model);
+	err = err ?: pass->err;
 	free(pass);
 	return err;
 }
@@ -172,22 +181,27 @@ static int keep_stands(struct collector *c, const struct stands *stands)
 
 int collector_look_at_all(struct collector *c)
 {
+	struct lock_waits waits = {0};
 	struct stands stands = {0};
 	int err;
 
 	if (!c->rooms.looks || session_stands_why(c->rooms.session))
 		return -ENOTSUP;
 	collector_drain(c);
-	err = pass_over_stands(c, PASS_NS, NULL, 0, &stands);
+	err = pass_over_stands(c, PASS_NS, NULL, 0, &stands, &waits);
 	/* Some of them are better than none, which the books tell. */
 	if (err == -ETIMEDOUT || err == -EFBIG) {
 		model_loss_add(c->rooms.model, LOSS_ITERATOR, 1);
 		err = 0;
 	}
+	if (!err)
+		err = lock_waits_tell(&waits, &c->rooms, &stands, c->naming.tailed_ns,
+				      clock_now_ns() + HOLDERS_NS);
 	if (!err) {
 		take_ticks(c, &stands);
 		err = keep_stands(c, &stands);
 	}
+	lock_waits_clear(&waits);
 	stands_clear(&stands);
 	return err;
 }
@@ -208,6 +222,7 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 			  struct stands *stands)
 {
 	uint64_t begin_ns = clock_now_ns(), end_ns = begin_ns + ns;
+	struct lock_waits waits = {0};
 	int err = 0;
 
 	if (session_stands_why(c->rooms.session))
@@ -218,7 +233,7 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 	for (int i = 0; i < STAND_PASSES && !err; i++) {
 		collector_drain(c);
 		books_read_accounts(&c->books, true);
-		err = pass_over_stands(c, ns, processes, cnt, stands);
+		err = pass_over_stands(c, ns, processes, cnt, stands, &waits);
 		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
 			break;
 		wait_names_tables(c->rooms.feed, c->rooms.model, c->rooms.names, processes, cnt,
@@ -226,12 +241,16 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 	}
 	if (c->rooms.feed)
 		unwind_feed_hurry(c->rooms.feed, false);
-	if (err)
+	if (err) {
+		lock_waits_clear(&waits);
 		return err;
+	}
 	collector_drain(c);
 	take_ticks(c, stands);
 	log_debug("threads: looked at after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
 	naming_settle_stands(&c->naming, stands, end_ns);
 	log_debug("threads: named after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
-	return 0;
+	if (end_ns < clock_now_ns() + HOLDERS_NS)
+		end_ns = clock_now_ns() + HOLDERS_NS;
+	return lock_waits_tell(&waits, &c->rooms, stands, c->naming.tailed_ns, end_ns);
 }

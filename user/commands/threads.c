@@ -278,9 +278,9 @@ const struct command threads_command = {
 		 "that run the\n"
 		 "stack is that of their last tick, up to a second ago, or there is none. Where "
 		 "threads wait\n"
-		 "for a mutex of glibc, who holds it is told; of other locks, and in another pid "
-		 "namespace,\n"
-		 "it is not known.\n"
+		 "for a mutex of glibc, or a monitor or Lock of .NET, who holds it is told; of "
+		 "other locks it is\n"
+		 "not known.\n"
 		 "Exit code: 0; 1 failure, and where this kernel (before 5.18) cannot do it; 2 "
 		 "usage.\n",
 	.run = run,

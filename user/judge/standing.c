@@ -123,25 +123,43 @@ static int index_tids(struct grouping *g)
 	return err;
 }
 
+/* Below what waits for a lock or an event, classes that do no more than wait. */
+static bool is_wait_of_runtime(const char *name)
+{
+	static const char *const starts[] = {"WaitHandle.", "WaitSubsystem.", "ThreadWaitInfo.",
+					     "EventWaitHandle.", "LowLevel"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!strncmp(name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
 /*
- * Whether the last managed frame is one that waits for a monitor: Monitor.Enter and what it calls,
- * or, as a `lock` of .NET 8 calls the runtime without one, any that is no wait of another kind.
+ * Whether the last managed frames wait for a lock of .NET. Of a monitor that is Monitor.Enter, and
+ * what it calls, or, as a `lock` of .NET 8 calls the runtime without one, any that is no wait of
+ * another kind; of a lock object (object) they wait for its event below one of its methods.
  */
-static bool waits_for_monitor(const struct grouping *g)
+static bool waits_for_lock(const struct grouping *g, bool object)
 {
 	static const char threading[] = "System.Threading.";
 
 	for (size_t i = g->methods_cnt; i-- > 0;) {
 		const struct model_symbol *s = &g->m->symbols[g->methods[i]];
+		const char *name = s->name + strlen(threading);
 
 		if (s->kind != KIND_JIT && s->kind != KIND_IMAGE)
 			continue;
 		if (s->reason != REASON_NAMED)
 			return false;
-		if (!strncmp(s->name, "System.Threading.Monitor.",
-			     strlen("System.Threading.Monitor.")))
-			return strstr(s->name, "Enter") != NULL;
-		return strncmp(s->name, threading, strlen(threading)) != 0;
+		if (strncmp(s->name, threading, strlen(threading)) != 0)
+			return !object;
+		if (!strncmp(name, "Monitor.", strlen("Monitor.")))
+			return strstr(name, "Enter") != NULL;
+		if (!object || !strncmp(name, "Lock.", strlen("Lock.")))
+			return object;
+		if (!is_wait_of_runtime(name))
+			return false;
 	}
 	return false;
 }
@@ -152,15 +170,15 @@ static bool waits_for_mutex(const struct grouping *g)
 	       calls(g, "__pthread_mutex_lock") || calls(g, "___pthread_mutex_lock");
 }
 
-/* A mutex of glibc, by the function that waits for it, or a monitor of .NET; then the word is who
+/* A mutex of glibc, by the function that waits for it, or a lock of .NET; then the word is who
  * holds it, if that is a thread of the same process. */
 static uint32_t holder_of(const struct grouping *g, const struct model_stand *s)
 {
 	struct tid_key key = {g->m, g->m->threads[s->at.thread].process, s->holder};
 
-	bool monitor = s->flags & STAND_MONITOR;
+	bool object = s->flags & STAND_LOCK_OBJECT, managed = object || s->flags & STAND_MONITOR;
 
-	if (!s->holder || waits_for_mutex(g) == monitor || (monitor && !waits_for_monitor(g)))
+	if (!s->holder || waits_for_mutex(g) == managed || (managed && !waits_for_lock(g, object)))
 		return 0;
 	return hash_find(&g->by_tid, hash_pair(key.process, key.tid), equal_tid, g->stands, &key) ==
 			       HASH_NONE

@@ -14,6 +14,7 @@
 #include "names/jit_code.h"
 #include "names/memory_known.h"
 #include "names/memory_pace.h"
+#include "names/runtime_files.h"
 #include "names/symbol.h"
 #include "names/target_door.h"
 #include "parse/memory_names.h"
@@ -225,47 +226,6 @@ void jit_memory_keep(struct jit_memory *jm, const struct model *m, uint32_t proc
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static bool is_near(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return strstr(slash ? slash : path, "coreclr") != NULL;
-}
-
-/* Of each file what lies first in it: what is bundled behind a program is mapped from it, too. */
-static void list_file(struct parse_memory *memory, uint32_t modules[PARSE_RUNTIMES_MAX],
-		      const struct model_mapping *map)
-{
-	uint32_t i = 0;
-
-	while (i < memory->files_cnt && modules[i] != map->module)
-		i++;
-	if (i == PARSE_RUNTIMES_MAX ||
-	    (i < memory->files_cnt && memory->files[i].file_offset <= map->file_offset))
-		return;
-	memory->files_cnt += i == memory->files_cnt;
-	memory->files[i] = (struct parse_code_file){map->start, map->file_offset};
-	modules[i] = map->module;
-}
-
-/* Files of its code in which a runtime may be; those with its usual name first, which only saves
- * looking at the others. */
-static void list_files(const struct model *m, uint32_t process, struct parse_memory *memory)
-{
-	const struct model_process *p = &m->processes[process];
-	uint32_t modules[PARSE_RUNTIMES_MAX];
-
-	for (int near = 1; near >= 0; near--)
-		for (size_t i = 0; i < p->mapping_cnt; i++) {
-			const struct model_mapping *map = &p->mappings[i];
-			const char *path = m->modules[map->module].path;
-
-			if (map->kind == MAPPING_FILE && !map->to_ns && !symbol_is_image(path) &&
-			    is_near(path) == near)
-				list_file(memory, modules, map);
-		}
-}
-
 /* Code that the runtime knows: of an image of it, or of what it runs. */
 static uint64_t image_of(const struct model *m, uint32_t process)
 {
@@ -320,7 +280,7 @@ static enum model_reason begin(struct jit_memory *jm, const struct model *m, uin
 	/* All of its mappings are looked through. */
 	since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (!p->facts.descriptor)
-		list_files(m, process, memory);
+		memory->files_cnt = runtime_files(m, process, memory->files);
 	if (!p->facts.has_layout || (p->facts.layout.hides_map && !p->facts.code_map))
 		memory->facts.image = image_of(m, process);
 	file_requests_charge(jm->sources->requests, m, process, since_ns);
@@ -682,6 +642,13 @@ void jit_memory_settle(struct jit_memory *jm, struct model *m)
 void jit_memory_hurry(struct jit_memory *jm)
 {
 	jm->hurries = true;
+}
+
+struct perfmap_memory_facts jit_memory_facts(const struct jit_memory *jm, uint32_t process)
+{
+	const struct process_memory *p = memory_of(jm, process);
+
+	return p ? p->facts : (struct perfmap_memory_facts){0};
 }
 
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process)

@@ -55,6 +55,8 @@ void jit_memory_hurry(struct jit_memory *jm);
 void jit_memory_settle(struct jit_memory *jm, struct model *m);
 /* Whether the memory of a process gave names. */
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
+/* What is known of its runtime; without a descriptor: nothing, yet. */
+struct perfmap_memory_facts jit_memory_facts(const struct jit_memory *jm, uint32_t process);
 /* To be called some times a second while it returns true: looks whether what is fleeting may have
  * changed. */
 bool jit_memory_poll(struct jit_memory *jm);

@@ -12,6 +12,7 @@
 #include "names/frames.h"
 #include "names/jit.h"
 #include "names/jit_code.h"
+#include "names/holders.h"
 #include "names/jit_memory.h"
 #include "names/judged.h"
 #include "names/kernel_names.h"
@@ -402,6 +403,12 @@ void names_await(struct names *n, uint64_t ns)
 bool names_is_reading(const struct names *n)
 {
 	return workers_is_busy(n->requests.workers);
+}
+
+bool names_holders(struct names *n, const struct model *m, struct holders_wait *waits, size_t cnt,
+		   uint64_t end_ns)
+{
+	return holders_find(&n->sources, n->memory, m, waits, cnt, end_ns);
 }
 
 bool names_poll(struct names *n)

@@ -35,11 +35,6 @@ struct job {
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-static ssize_t read_at(void *source, void *buf, size_t len, uint64_t address)
-{
-	return target_memory_read(source, buf, len, address);
-}
-
 static void add_place(struct job *j, struct code_range range, uint64_t header)
 {
 	if (j->places_cnt < METHODS_MAX)
@@ -151,7 +146,8 @@ int code_rows_write(struct target_memory *memory, const struct code_wanted *want
 	j.runtime = NULL;
 	j.places_cnt = j.methods_cnt = 0;
 	if (wanted->facts.descriptor)
-		perfmap_memory_open(read_at, memory, &wanted->facts, METHODS_MAX, &j.runtime);
+		perfmap_memory_open(target_memory_read_of, memory, &wanted->facts, METHODS_MAX,
+				    &j.runtime);
 	*ret_next = find_places(&j, wanted);
 	blob_begin(&w, fd, CODE_BLOB);
 	blob_stream(&w, ROWS);

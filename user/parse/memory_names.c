@@ -10,19 +10,15 @@
 
 enum section { ROWS, TEXT };
 
-static ssize_t read_at(void *source, void *buf, size_t len, uint64_t address)
-{
-	return target_memory_read(source, buf, len, address);
-}
-
-static enum model_reason find_runtime(void *source, const struct parse_memory *wanted,
-				      uint64_t *ret_descriptor)
+enum model_reason memory_names_find(struct target_memory *memory,
+				    const struct parse_code_file *files, uint32_t cnt,
+				    uint64_t *ret_descriptor)
 {
 	int err = -ENOENT;
 
-	for (uint32_t i = 0; i < wanted->files_cnt && i < PARSE_RUNTIMES_MAX && err; i++)
-		err = perfmap_memory_find(read_at, source, wanted->files[i].start,
-					  wanted->files[i].file_offset, ret_descriptor);
+	for (uint32_t i = 0; i < cnt && i < PARSE_RUNTIMES_MAX && err; i++)
+		err = perfmap_memory_find(target_memory_read_of, memory, files[i].start,
+					  files[i].file_offset, ret_descriptor);
 	return err ? REASON_RUNTIME_SILENT : REASON_NAMED;
 }
 
@@ -120,10 +116,11 @@ enum model_reason memory_names_write(struct target_memory *memory,
 		return REASON_LIMIT;
 	*ret_facts = wanted->facts;
 	if (!ret_facts->descriptor)
-		reason = find_runtime(memory, wanted, &ret_facts->descriptor);
+		reason = memory_names_find(memory, wanted->files, wanted->files_cnt,
+					   &ret_facts->descriptor);
 	if (!reason)
-		reason = reason_of_runtime(
-			perfmap_memory_open(read_at, memory, ret_facts, cnt + wanted->list, &m));
+		reason = reason_of_runtime(perfmap_memory_open(target_memory_read_of, memory,
+							       ret_facts, cnt + wanted->list, &m));
 	if (reason)
 		return reason;
 	*ret_facts = perfmap_memory_facts(m);

@@ -28,6 +28,11 @@ enum model_reason memory_names_write(struct target_memory *memory,
 				     const struct parse_memory *wanted, int fd,
 				     struct perfmap_memory_facts *ret_facts);
 
+/* The descriptor of the runtime in one of these files. REASON_NAMED, or why there is none. */
+enum model_reason memory_names_find(struct target_memory *memory,
+				    const struct parse_code_file *files, uint32_t cnt,
+				    uint64_t *ret_descriptor);
+
 /* Takes fd. Owned, or NULL; the rest is borrowed from it. Rows may say anything. */
 struct blob *memory_names_read(int fd, size_t bytes, const struct memory_name **ret_rows,
 			       size_t *ret_cnt, const char **ret_text, size_t *ret_text_len);

@@ -14,6 +14,7 @@
 #include "parse/elf_blob.h"
 #include "parse/parse_fact.h"
 #include "parse/image_unwind.h"
+#include "parse/lock_holders.h"
 #include "parse/memory_names.h"
 #include "parse/name_row.h"
 #include "parse/unwind_elf.h"
@@ -241,6 +242,20 @@ static enum model_reason do_memory(const struct parse_request *request, const st
 	reply->needs_cnt = memory.needs_cnt;
 	reply->wanting = memory.wanting;
 	memcpy(reply->needs, memory.needs, sizeof(reply->needs));
+	target_memory_close(&memory);
+	return reason;
+}
+
+static enum model_reason do_locks(const struct parse_request *request, const struct files *f,
+				  int result_fd, struct parse_reply *reply)
+{
+	static struct target_memory memory;
+	enum model_reason reason;
+
+	if (request->locks.waits_cnt > PARSE_WAITS_MAX ||
+	    !receive_memory(f, result_fd, NULL, 0, &memory))
+		return REASON_LIMIT;
+	reason = lock_holders_read(&memory, &request->locks, reply->holders);
 	target_memory_close(&memory);
 	return reason;
 }
@@ -493,6 +508,8 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 		return do_code(request, f, result_fd, reply);
 	case PARSE_MEMORY:
 		return do_memory(request, f, result_fd, reply);
+	case PARSE_LOCKS:
+		return do_locks(request, f, result_fd, reply);
 	case PARSE_UNWIND_ELF:
 	case PARSE_UNWIND_IMAGE:
 		return do_unwind(request, f, result_fd);
@@ -539,6 +556,9 @@ size_t parse_request_bytes(const struct parse_request *request)
 	case PARSE_MEMORY:
 		return offsetof(struct parse_request, memory.addresses) +
 		       request->memory.addresses_cnt * sizeof(request->memory.addresses[0]);
+	case PARSE_LOCKS:
+		return offsetof(struct parse_request, locks.waits) +
+		       request->locks.waits_cnt * sizeof(request->locks.waits[0]);
 	case PARSE_MAP:
 		return offsetof(struct parse_request, map) + sizeof(request->map);
 	case PARSE_ELF:

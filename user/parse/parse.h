@@ -45,6 +45,7 @@ enum parse_kind {
 	/* Of a process's memory; the one fd is the socket of target_memory_receive(). */
 	PARSE_CODE,   /* code -> code_rows */
 	PARSE_MEMORY, /* names of compiled code -> memory_names */
+	PARSE_LOCKS,  /* who holds what threads wait for -> holders of the reply */
 };
 
 /* Wanted functions of one request. */
@@ -103,6 +104,16 @@ struct parse_memory {
 	uint64_t addresses[PARSE_ADDRESSES_MAX];
 };
 
+/* Threads of one request. */
+#define PARSE_WAITS_MAX 64u
+
+struct parse_locks {
+	struct perfmap_memory_facts facts; /* as of parse_memory */
+	uint32_t files_cnt, waits_cnt;
+	struct parse_code_file files[PARSE_RUNTIMES_MAX];
+	struct perfmap_lock_wait waits[PARSE_WAITS_MAX];
+};
+
 /* Of facts. */
 struct parse_fact {
 	uint32_t what;	    /* REPLY: enum diagnostics_request; NODE: enum parse_node_source */
@@ -136,6 +147,7 @@ struct parse_request {
 		} items; /* NAMES */
 		struct code_wanted code;
 		struct parse_memory memory;
+		struct parse_locks locks;
 		struct parse_fact fact;
 	};
 };
@@ -154,6 +166,8 @@ struct parse_reply {
 	struct target_mapping needs[TARGET_GIVEN_MAX];
 	uint64_t wanting;   /* bit by need */
 	uint64_t code_next; /* CODE: from where on the list goes on */
+	/* LOCKS: ids of threads as their process sees them, 0 = not known; in the order of waits */
+	uint32_t holders[PARSE_WAITS_MAX];
 };
 
 /* The worker's side (workers_do). */

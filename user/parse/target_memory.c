@@ -389,6 +389,11 @@ ssize_t target_memory_read(struct target_memory *memory, void *buf, size_t len, 
 	return (ssize_t)at;
 }
 
+ssize_t target_memory_read_of(void *source, void *buf, size_t len, uint64_t address)
+{
+	return target_memory_read(source, buf, len, address);
+}
+
 /* --- what is handed over ---------------------------------------------------------------------- */
 
 static int receive(int socket)

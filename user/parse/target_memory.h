@@ -65,4 +65,6 @@ void target_memory_close(struct target_memory *memory);
 /* Like pread(), up to the first page that would have to be fetched. Bytes, or -errno: -EFAULT where
  * the first one would. */
 ssize_t target_memory_read(struct target_memory *memory, void *buf, size_t len, uint64_t address);
+/* The same as a perfmap_memory_read: source is a struct target_memory. */
+ssize_t target_memory_read_of(void *source, void *buf, size_t len, uint64_t address);
 #endif

@@ -424,6 +424,65 @@ Test(standing, who_holds_a_monitor_is_told_of_those_that_wait_for_one)
 	drop(&f);
 }
 
+/* Frames from the root on, of which the last ones wait. */
+Test(standing, who_holds_a_lock_object_is_told_of_those_that_wait_for_one)
+{
+	static const struct {
+		const char *what, *methods[4];
+		bool held;
+	} rows[] = {
+		{"a Lock of .NET 10",
+		 {"System.Threading.Lock.EnterScope", "System.Threading.Lock.TryEnterSlow",
+		  "System.Threading.WaitHandle.WaitOneNoCheck"},
+		 true},
+		{"a monitor of .NET 11",
+		 {"System.Threading.Monitor.Enter", "System.Threading.Lock.TryEnterSlow",
+		  "System.Threading.WaitHandle.WaitOneNoCheck",
+		  "System.Threading.WaitSubsystem.ThreadWaitInfo.Wait"},
+		 true},
+		{"a pulse of .NET 11",
+		 {"System.Threading.Monitor.Wait", "System.Threading.Condition.Wait",
+		  "System.Threading.WaitHandle.WaitOneNoCheck"},
+		 false},
+		{"an event", {"System.Threading.WaitHandle.WaitOneNoCheck"}, false},
+		{"a semaphore",
+		 {"System.Threading.Lock.EnterScope", "System.Threading.SemaphoreSlim.Wait"},
+		 false},
+		{"nothing of the kind", {"Shop.Stock.Take"}, false},
+	};
+	struct fixture f = make();
+	uint32_t coreclr = build_symbol(f.m, "libcoreclr.so", "libcoreclr.so", KIND_NATIVE, false);
+	struct standing *s;
+	size_t cnt = sizeof(rows) / sizeof(rows[0]);
+
+	STAND(&f, 102, "mine", 5, f.start, f.nap);
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t methods[4];
+		struct model_stand *waits;
+
+		for (size_t k = 0; k < 4; k++)
+			methods[k] = rows[i].methods[k] ? build_symbol(f.m, rows[i].methods[k],
+								       "System.Private.CoreLib",
+								       KIND_IMAGE, false)
+							: coreclr;
+		waits = STAND(&f, 200 + (uint32_t)i, rows[i].what, 5, f.start, methods[0],
+			      methods[1], methods[2], methods[3], f.futex);
+		waits->holder = 102;
+		waits->flags |= STAND_LOCK_OBJECT;
+	}
+	s = standing_new(f.m, &f.stands);
+	cr_assert(s);
+	for (size_t i = 0; i < s->groups_cnt; i++) {
+		uint32_t tid = f.m->threads[f.stands.rows[s->groups[i].stand].at.thread].tid;
+		bool held = tid >= 200 && rows[tid - 200].held;
+
+		cr_expect_eq(s->groups[i].holder, held ? 102 : 0, "thread %u: %s", tid,
+			     tid >= 200 ? rows[tid - 200].what : "");
+	}
+	standing_free(s);
+	drop(&f);
+}
+
 Test(standing, who_holds_a_mutex_is_told_where_a_thread_of_the_process_does)
 {
 	struct fixture f = make();

@@ -5,7 +5,7 @@
  *   dotnet Shop.Stands.dll WORKERS WAITERS SECONDS [FILE]
  *
  * so many workers of the pool, all that it may have, wait for an answer that never comes (sync over async), and more
- * is queued behind them; two threads hold a lock each and want the other's, so many wait for a semaphore that nobody
+ * is queued behind them; two threads hold a lock each and want the other's, two more a Lock each; so many wait for a semaphore that nobody
  * releases, three for another service that is slow, and two read FILE. Prints "ready" when all stand there.
  */
 using System;
@@ -57,6 +57,29 @@ namespace Shop.Pay
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static int Credit() => Move(credit, debit) + 1;
+    }
+
+    public static class Vault
+    {
+        static readonly Lock gold = new(), silver = new();
+        static readonly Barrier both = new(2);
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static int Move(Lock first, Lock second)
+        {
+            lock (first)
+            {
+                both.SignalAndWait();
+                lock (second)
+                    return 1;
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Gold() => Move(gold, silver) + 1;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Silver() => Move(silver, gold) + 1;
     }
 
     public static class Gate
@@ -124,6 +147,8 @@ namespace Shop.Pay
                 Start(() => Archive.Load(args[3]), "archive " + i);
             Start(() => Ledger.Debit(), "ledger debit");
             Start(() => Ledger.Credit(), "ledger credit");
+            Start(() => Vault.Gold(), "vault gold");
+            Start(() => Vault.Silver(), "vault silver");
             while (Volatile.Read(ref Client.Waiting) < workers || Volatile.Read(ref Gate.Waiting) < waiters)
                 Thread.Sleep(20);
             Thread.Sleep(500);

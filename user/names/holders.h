@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef HOTRUN_NAMES_HOLDERS_H
+#define HOTRUN_NAMES_HOLDERS_H
+/*
+ * Who holds the locks of .NET that threads wait for, out of the memory of their processes, read by
+ * workers (parse/lock_holders.h). One thread.
+ */
+#include "names/jit_memory.h"
+#include "names/sources.h"
+#include "parse/parse.h"
+
+/* A thread that waits, and what its stack holds. */
+struct holders_wait {
+	uint32_t process;  /* row */
+	uint32_t tid;	   /* as the host sees it */
+	uint32_t row;	   /* the caller's */
+	uint32_t holder;   /* found: a tid as the process sees it; 0 = not known */
+	bool asked;	   /* there is nothing more to be found */
+	uint64_t switches; /* its, when its stack was read */
+	struct perfmap_lock_wait at;
+};
+
+/* Fills in holder, of those that did not run meanwhile; sorts them by process. Waits until then
+ * (CLOCK_MONOTONIC) at the most. memory knows of runtimes, NULL: nothing. False: the budgets of
+ * file_requests.h did not allow all of it. */
+bool holders_find(const struct sources *s, const struct jit_memory *memory, const struct model *m,
+		  struct holders_wait *waits, size_t cnt, uint64_t end_ns);
+#endif
