@@ -17,13 +17,6 @@
 
 #include "names/sources.h"
 
-/* Bodies known of a process: a large service has 30,000. And addresses of a process that wait, and
- * those about which there was nothing to know. */
-#define JIT_MEMORY_BODIES_MAX  131072u
-#define JIT_MEMORY_WANTED_MAX  16384u
-#define JIT_MEMORY_ANSWERS_MAX 65536u
-/* Places of fleeting bodies that have names, by process. What does not fit has no name. */
-#define JIT_MEMORY_FLEETING_MAX 8192u
 /* Of all processes, what comes with one answer besides. */
 #define JIT_MEMORY_BYTES (64u << 20)
 

@@ -2,31 +2,26 @@
 #include "names/names.h"
 
 #include <errno.h>
-#include <linux/types.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/grow.h"
-#include "base/hash.h"
-#include "bpf/events.h"
+#include "names/file_symbols.h"
 #include "names/files.h"
+#include "names/frames.h"
 #include "names/jit.h"
 #include "names/jit_code.h"
 #include "names/holders.h"
 #include "names/jit_memory.h"
 #include "names/judged.h"
-#include "names/kallsyms.h"
+#include "names/kernel_names.h"
 #include "names/name_cache.h"
 #include "names/sources.h"
 #include "names/symbol.h"
 #include "names/vdso.h"
 #include "opener/file_requests.h"
 #include "opener/opener.h"
-#include "process/entry.h"
 #include "process/facts.h"
 #include "process/kept_directories.h"
 #include "process/node.h"
@@ -47,21 +42,6 @@
 /* Where nothing is being read: what could not be asked for a moment ago may be asked for. */
 #define SETTLE_NAP_NS 20000000
 
-/* Modules and BPF programs come and go: an unknown kernel address makes kallsyms be read again, at
- * growing intervals, since a reading costs 70 ms. */
-#define KALLSYMS_AGAIN_NS 10000000000ull
-
-/* x86-64 maps it at the same address everywhere (arch/x86/include/uapi/asm/vsyscall.h). */
-#define VSYSCALL_START 0xffffffffff600000ull
-#define VSYSCALL_END   0xffffffffff601000ull
-
-/* What a location was made from, to see cheaply whether it still holds. */
-struct origin {
-	uint32_t mapping; /* row of the process's mappings, or MODEL_NONE */
-	uint32_t check;	  /* JIT: generation of the map; no mapping: mappings known then */
-	bool deferred;	  /* its file was not looked at for lack of time */
-};
-
 struct names {
 	struct file_requests requests;
 	struct environs *environs;
@@ -73,52 +53,12 @@ struct names {
 	struct jit_code *code;	   /* NULL = nobody asks */
 	struct jit_memory *memory; /* the same */
 	struct jit *jit;
-	struct kallsyms *kallsyms; /* NULL = not read, or hidden */
-	bool kallsyms_read;
-	uint64_t kallsyms_again_ns, kallsyms_interval_ns;
-	struct elf_table *vdso; /* NULL = not read, or none */
-	bool vdso_read;
-	struct unwind_table *vdso_unwind; /* the same */
+	struct kernel_names kernel;
+	struct file_symbols symbols;
+	struct frames frames;
+	struct unwind_table *vdso_unwind; /* NULL = not read, or none */
 	bool vdso_unwind_read;
-	struct origin *origins; /* by row of locations */
-	size_t origins_cnt, origins_cap;
 	struct judged judged;
-	struct again *again; /* frames whose file was not there yet */
-	size_t again_cnt, again_cap;
-	struct hash_index again_index;
-	bool settling;	     /* what is looked at now waits no longer */
-	uint64_t since_ns;   /* when it was looked at first, 0 = now */
-	struct known *known; /* symbols that were taken apart already */
-	size_t known_cnt, known_cap;
-	struct hash_index known_index;
-};
-
-/* A frame to be looked at again: once, however often it was sampled meanwhile. */
-struct again {
-	uint64_t address, time_ns;
-	uint32_t process;
-	uint32_t mapping;  /* row of the process's mappings, or MODEL_NONE */
-	uint64_t since_ns; /* clock_now_ns() */
-};
-
-/* Of these; what does not fit is looked at again with its next sample, and so is what has waited so
- * long: until then it has the reason for a name. On a full host the files of a service take longer
- * than its samples; who is in debt waits for its own fault. */
-#define AGAIN_MAX	  65536u
-#define AGAIN_PATIENCE_NS 20000000000ull
-#define AGAIN_IN_DEBT_NS  3000000000ull
-
-/*
- * A function of a file, and its symbol. Neither the module tells files apart (all single-file
- * programs have the build id of their host) nor do equal tables (what they are called differs).
- */
-struct known {
-	uint64_t start; /* in the file */
-	uint64_t content;
-	uint64_t party;
-	uint32_t module;
-	uint32_t process; /* of native code: whether it is the application differs */
-	uint32_t symbol;
 };
 
 /* A worker is to hold what a table may take, and what it is made of. */
@@ -194,6 +134,12 @@ struct names *names_new(const struct names_options *options)
 	if (options->from != NAMES_MAP && !err)
 		n->memory = jit_memory_new(&n->sources, n->code);
 	n->jit = n->cache ? jit_of(n, options, memory_bytes / 2) : NULL;
+	n->kernel.proc_path = n->requests.proc_path;
+	n->symbols.requests = n->frames.requests = &n->requests;
+	n->symbols.files = n->frames.files = n->files;
+	n->symbols.cache = n->cache;
+	n->frames.symbols = &n->symbols;
+	n->frames.jit = n->jit;
 	if (n->kept && n->node && n->files && n->jit && (n->code || !options->unwinds) &&
 	    (n->memory || options->from == NAMES_MAP))
 		return n;
@@ -214,16 +160,12 @@ void names_free(struct names *n)
 	kept_directories_free(n->kept);
 	environs_free(n->environs);
 	node_free(n->node);
-	kallsyms_free(n->kallsyms);
-	elf_free(n->vdso);
+	kernel_names_close(&n->kernel);
+	file_symbols_close(&n->symbols);
+	frames_close(&n->frames);
 	unwind_table_free(n->vdso_unwind);
 	file_requests_clear(&n->requests);
-	free(n->origins);
 	judged_clear(&n->judged);
-	free(n->again);
-	hash_clear(&n->again_index);
-	free(n->known);
-	hash_clear(&n->known_index);
 	free(n);
 }
 
@@ -262,456 +204,36 @@ void names_process_exec(struct names *n, struct model *m, uint32_t process)
 		node_name(n->node, m, process);
 }
 
-/* --- kernel ---------------------------------------------------------------------------------- */
-
-static void read_kallsyms(struct names *n)
-{
-	char path[sizeof(n->requests.proc_path) + sizeof("/kallsyms")];
-	struct kallsyms *k;
-
-	snprintf(path, sizeof(path), "%s/kallsyms", n->requests.proc_path);
-	n->kallsyms_read = true;
-	k = kallsyms_read(path);
-	if (!k)
-		return;
-	kallsyms_free(n->kallsyms);
-	n->kallsyms = k;
-}
-
 uint64_t names_kernel_text(struct names *n)
 {
-	if (!n->kallsyms_read)
-		read_kallsyms(n);
-	return n->kallsyms ? kallsyms_text(n->kallsyms) : 0;
-}
-
-static bool find_kernel(struct names *n, uint64_t address, uint64_t time_ns,
-			struct kallsyms_place *place)
-{
-	if (!n->kallsyms)
-		return false;
-	if (kallsyms_find(n->kallsyms, address, place))
-		return true;
-	if (time_ns < n->kallsyms_again_ns)
-		return false;
-	n->kallsyms_interval_ns =
-		n->kallsyms_interval_ns ? n->kallsyms_interval_ns * 2 : KALLSYMS_AGAIN_NS;
-	n->kallsyms_again_ns = time_ns + n->kallsyms_interval_ns;
-	read_kallsyms(n);
-	return kallsyms_find(n->kallsyms, address, place);
-}
-
-static void name_kernel(struct names *n, struct model *m, uint64_t address, uint64_t time_ns)
-{
-	struct model_symbol symbol = {
-		.name = "[kernel]", .module = "[kernel]", .kind = KIND_KERNEL};
-	struct model_location location = {
-		.process = MODEL_NONE, .address = address, .older = MODEL_NONE, .tier = ""};
-	struct kallsyms_place place;
-
-	names_kernel_text(n);
-	if (!m->kernel_text || !n->kallsyms) {
-		symbol.reason = REASON_KALLSYMS_HIDDEN;
-	} else if (find_kernel(n, address + m->kernel_text, time_ns, &place)) {
-		symbol.name = place.name;
-		symbol.module = place.module;
-	} else {
-		symbol.reason = REASON_KERNEL_NO_SYMBOL;
-	}
-	symbol.raw = symbol.name;
-	location.symbol = model_symbol_get(m, &symbol);
-	if (location.symbol != MODEL_NONE)
-		model_location_add(m, &location);
-}
-
-/* --- processes ------------------------------------------------------------------------------- */
-
-static const struct elf_table *vdso(struct names *n)
-{
-	if (!n->vdso_read) {
-		n->vdso_read = true;
-		vdso_load(&n->vdso);
-	}
-	return n->vdso;
-}
-
-static bool known_equal(const void *owner, uint32_t row, const void *key)
-{
-	const struct known *a = &((const struct names *)owner)->known[row], *b = key;
-
-	return a->start == b->start && a->content == b->content && a->party == b->party &&
-	       a->module == b->module && a->process == b->process;
-}
-
-static uint64_t hash_known(const struct known *k)
-{
-	return hash_pair(hash_pair(k->start, k->content),
-			 hash_pair(k->party, (uint64_t)k->module << 32 | k->process));
-}
-
-/* Of what was looked up last. */
-static struct known key_of(struct names *n, const struct model *m, const struct symbol_site *site,
-			   uint32_t module, uint64_t start)
-{
-	return (struct known){
-		.start = start,
-		.content = files_content(n->files),
-		.party = file_requests_party(&n->requests, m, site->process),
-		.module = module,
-		.process = MODEL_NONE,
-	};
-}
-
-/* MODEL_NONE: not known. */
-static uint32_t find_known(const struct names *n, const struct known *key)
-{
-	uint32_t row = hash_find(&n->known_index, hash_known(key), known_equal, n, key);
-
-	return row == HASH_NONE ? MODEL_NONE : n->known[row].symbol;
-}
-
-static uint32_t keep_known(struct names *n, struct known *key, uint32_t symbol)
-{
-	key->symbol = symbol;
-	if (symbol != MODEL_NONE && !GROW(n->known, n->known_cnt, n->known_cap) &&
-	    !hash_add(&n->known_index, hash_known(key), (uint32_t)n->known_cnt))
-		n->known[n->known_cnt++] = *key;
-	return symbol;
-}
-
-/* A symbol of native code; one that has to be taken apart once. */
-static uint32_t symbol_in_elf(struct names *n, struct model *m, const struct symbol_site *site,
-			      const struct model_mapping *mapping, const struct elf_table *table)
-{
-	struct name_parts parts;
-	struct elf_place place;
-	enum model_reason reason;
-	struct known key;
-	uint32_t symbol;
-
-	if (!table || !elf_find(table, site->offset, &place) || !place.name ||
-	    !symbol_is_mangled(place.name))
-		return symbol_native(m, site, table, site->reason, NULL);
-	key = key_of(n, m, site, mapping->module, site->offset - (place.vaddr - place.function));
-	key.process = site->process;
-	symbol = find_known(n, &key);
-	if (symbol != MODEL_NONE)
-		return symbol;
-	reason = name_cache_text(n->cache, m, site->process, NAME_MANGLED, place.name, &parts);
-	symbol = symbol_native(m, site, table, site->reason, reason ? NULL : parts.display);
-	return reason == REASON_PENDING ? symbol : keep_known(n, &key, symbol);
-}
-
-/* Finds the function; of a composite image has the assembly read that its name needs. */
-static bool find_function(struct names *n, const struct model *m, struct symbol_site *site,
-			  const struct model_mapping *mapping, const struct image_table *image,
-			  struct image_place *place)
-{
-	for (unsigned i = 0; i <= IMAGE_COMPONENTS_MAX; i++) {
-		if (image_table_find(image, site->offset, place))
-			return false;
-		if (place->error != -EAGAIN)
-			break;
-		site->reason = files_component(n->files, m, site->process, mapping, place);
-		if (site->reason)
-			return true;
-	}
-	site->reason = place->name
-			       ? REASON_NAMED
-			       : symbol_unnamed_reason(&m->processes[site->process], place->error);
-	return true;
-}
-
-/* A symbol of precompiled code; each taken apart once. start: of a bundled image in its file. */
-static uint32_t symbol_in_image(struct names *n, struct model *m, struct symbol_site *site,
-				const struct model_mapping *mapping,
-				const struct image_table *image, uint64_t start)
-{
-	struct name_parts parts;
-	struct image_place place;
-	struct known key;
-	uint32_t symbol;
-
-	if (!image)
-		return symbol_image(m, site, NULL, NULL);
-	if (!find_function(n, m, site, mapping, image, &place))
-		return symbol_thunks(m);
-	if (site->reason)
-		return symbol_image(m, site, &place, NULL);
-	key = key_of(n, m, site, mapping->module, start + place.start);
-	symbol = find_known(n, &key);
-	if (symbol != MODEL_NONE)
-		return symbol;
-	site->reason = name_cache_text(n->cache, m, site->process, NAME_DOTNET, place.name, &parts);
-	if (site->reason)
-		return symbol_image(m, site, &place, NULL);
-	return keep_known(n, &key, symbol_image(m, site, &place, &parts));
-}
-
-/* What is not there yet: because it takes its time, or because its party has used up its share. */
-static enum model_reason why_pending(struct names *n, const struct model *m, uint32_t process,
-				     enum model_reason reason)
-{
-	return reason == REASON_PENDING ? file_requests_why_pending(&n->requests, m, process)
-					: reason;
-}
-
-/* The symbol of a place in a mapped file. */
-static uint32_t symbol_in_file(struct names *n, struct model *m, struct symbol_site *site,
-			       const struct model_mapping *mapping)
-{
-	const struct image_table *image = NULL;
-	const struct elf_table *table = NULL;
-	struct files_bundled bundled = {0};
-
-	if (symbol_is_image(site->path)) {
-		site->reason = files_image(n->files, m, site->process, mapping, &image);
-		site->reason = why_pending(n, m, site->process, site->reason);
-		if (image && image_table_mvid(image))
-			model_module_learn(m, mapping->module, image_table_mvid(image),
-					   PERFMAP_IMAGE_MVID_BYTES);
-		return symbol_in_image(n, m, site, mapping, image, 0);
-	}
-	site->reason = files_table(n->files, m, site->process, mapping, &table);
-	site->reason = why_pending(n, m, site->process, site->reason);
-	if (table)
-		model_module_learn(m, mapping->module, table->identity.build_id,
-				   table->identity.build_id_len);
-	if (!table || !symbol_is_behind(site, table))
-		return symbol_in_elf(n, m, site, mapping, table);
-	site->reason = files_bundled(n->files, m, site->process, mapping, site->offset, &bundled);
-	site->reason = why_pending(n, m, site->process, site->reason);
-	if (site->reason == REASON_NO_SYMBOL)
-		return symbol_in_elf(n, m, site, mapping, NULL);
-	if (bundled.path) {
-		site->path = bundled.path;
-		site->offset -= bundled.start;
-	}
-	return symbol_in_image(n, m, site, mapping, bundled.image, bundled.start);
-}
-
-/* Row of the symbol of an address in a mapping that is not JIT code. */
-static uint32_t symbol_in(struct names *n, struct model *m, uint32_t process,
-			  const struct model_mapping *mapping, uint64_t address)
-{
-	struct symbol_site site = {
-		.process = process,
-		.path = m->modules[mapping->module].path,
-		.offset = address - mapping->start + mapping->file_offset,
-	};
-
-	switch (mapping->kind) {
-	case MAPPING_VSYSCALL:
-		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
-	case MAPPING_VDSO:
-		site.path = "[vdso]";
-		site.offset = address - mapping->start;
-		return symbol_native(m, &site, vdso(n), REASON_NO_SYMBOL, NULL);
-	default:
-		facts_note_mapping(m, process, mapping);
-		return symbol_in_file(n, m, &site, mapping);
-	}
-}
-
-static uint32_t symbol_nowhere(struct model *m, uint32_t process, uint64_t address)
-{
-	const struct model_process *p = &m->processes[process];
-
-	if (address >= VSYSCALL_START && address < VSYSCALL_END)
-		return symbol_note(m, "[vsyscall]", KIND_NATIVE, REASON_VSYSCALL);
-	return symbol_note(m, "[unknown]", KIND_UNKNOWN,
-			   !p->mapping_cnt && (p->flags & PROCESS_GONE) ? REASON_PROCESS_GONE
-									: REASON_NO_MAPPING);
-}
-
-static void keep_origin(struct names *n, uint32_t location, struct origin origin)
-{
-	while (n->origins_cnt <= location) {
-		if (GROW(n->origins, n->origins_cnt, n->origins_cap))
-			return;
-		n->origins[n->origins_cnt++] = (struct origin){.mapping = MODEL_NONE};
-	}
-	n->origins[location] = origin;
-}
-
-static bool is_deferred(const struct names *n, uint32_t location)
-{
-	return location < n->origins_cnt && n->origins[location].deferred;
-}
-
-static bool holds(const struct model_mapping *map, uint64_t time_ns)
-{
-	return map->from_ns <= time_ns && (!map->to_ns || time_ns < map->to_ns);
-}
-
-/* Whether a location found for time_ns is still what a look-up would give. */
-static bool is_current(const struct names *n, const struct model_process *p, uint32_t location,
-		       uint64_t time_ns, uint32_t generation)
-{
-	struct origin o;
-	const struct model_mapping *map;
-
-	if (location >= n->origins_cnt)
-		return false;
-	o = n->origins[location];
-	if (o.deferred)
-		return file_requests_is_spent(&n->requests);
-	if (o.mapping == MODEL_NONE)
-		return o.check == p->mapping_cnt;
-	if (o.mapping >= p->mapping_cnt)
-		return false;
-	map = &p->mappings[o.mapping];
-	if (!holds(map, time_ns))
-		return false;
-	if (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)
-		return generation && o.check == generation;
-	return true;
-}
-
-/*
- * Whether anonymous code of a .NET process is that of assemblies which its executable keeps
- * compressed. With write-xor-execute off the JIT's code is anonymous, too: then the map decides.
- */
-static bool is_unpacked(struct names *n, const struct model *m, uint32_t process)
-{
-	const struct model_process *p = &m->processes[process];
-	const struct model_mapping *exe = NULL;
-	bool jit = false;
-
-	if (!(p->flags & PROCESS_DOTNET))
-		return false;
-	for (uint32_t i = 0; i < p->mapping_cnt; i++) {
-		const struct model_mapping *map = &p->mappings[i];
-
-		jit |= map->kind == MAPPING_JIT;
-		if (!exe && map->kind == MAPPING_FILE &&
-		    !strcmp(m->modules[map->module].path, p->exe))
-			exe = map;
-	}
-	return jit && exe && files_compressed(n->files, m, process, exe);
-}
-
-static bool again_equal(const void *owner, uint32_t row, const void *key)
-{
-	const struct again *a = &((const struct names *)owner)->again[row], *b = key;
-
-	return a->address == b->address && a->process == b->process && a->mapping == b->mapping;
-}
-
-/* Has the frame looked at again later: until then it has no location. False: it cannot wait. */
-static bool keep_again(struct names *n, uint32_t process, uint32_t mapping, uint64_t address,
-		       uint64_t time_ns)
-{
-	struct again again = {
-		.address = address,
-		.time_ns = time_ns,
-		.process = process,
-		.mapping = mapping,
-		.since_ns = n->since_ns ? n->since_ns : clock_now_ns(),
-	};
-	uint64_t hash = hash_pair(address, (uint64_t)process << 32 | mapping);
-
-	if (n->settling)
-		return false;
-	if (hash_find(&n->again_index, hash, again_equal, n, &again) != HASH_NONE)
-		return true;
-	if (n->again_cnt >= AGAIN_MAX || GROW(n->again, n->again_cnt, n->again_cap) ||
-	    hash_add(&n->again_index, hash, (uint32_t)n->again_cnt))
-		return false;
-	n->again[n->again_cnt++] = again;
-	return true;
-}
-
-static void name_user(struct names *n, struct model *m, uint32_t process, uint64_t address,
-		      uint64_t time_ns)
-{
-	const struct model_mapping *map = model_mapping_find(m, process, address, time_ns);
-	struct model_process *p = &m->processes[process];
-	struct model_location location = {
-		.process = process, .address = address, .older = MODEL_NONE, .tier = ""};
-	struct origin origin = {.mapping = MODEL_NONE, .check = (uint32_t)p->mapping_cnt};
-	uint64_t deferred = n->requests.deferred;
-	enum jit_place place = JIT_COMPILED;
-	uint32_t row;
-
-	if (map && map->kind == MAPPING_ANON)
-		place = is_unpacked(n, m, process)  ? JIT_UNPACKED
-			: p->flags & PROCESS_DOTNET ? JIT_COMPILED
-						    : JIT_ANONYMOUS;
-	/* Whether it is, is not known yet: what is bundled is being read. */
-	if (place != JIT_UNPACKED && n->requests.deferred != deferred &&
-	    keep_again(n, process, (uint32_t)(map - p->mappings), address, time_ns))
-		return;
-	if (map && (map->kind == MAPPING_JIT || map->kind == MAPPING_ANON)) {
-		origin.mapping = (uint32_t)(map - p->mappings);
-		if (map->kind == MAPPING_JIT)
-			facts_note_mapping(m, process, map);
-		row = jit_name(n->jit, m, process, address, time_ns, place);
-		origin.check = jit_generation(n->jit, process, time_ns);
-	} else {
-		if (map) {
-			origin.mapping = (uint32_t)(map - p->mappings);
-			/* Where other code lay at this address before, the name is not for then. */
-			row = model_location_find(m, process, address, time_ns);
-			if (row != MODEL_NONE)
-				location.from_ns = is_deferred(n, row) ? time_ns : map->from_ns;
-		}
-		location.symbol = map ? symbol_in(n, m, process, map, address)
-				      : symbol_nowhere(m, process, address);
-		if (location.symbol != MODEL_NONE &&
-		    m->symbols[location.symbol].kind == KIND_IMAGE &&
-		    !m->symbols[location.symbol].reason)
-			location.tier = "PreJIT";
-		origin.deferred = n->requests.deferred != deferred;
-		if (origin.deferred && keep_again(n, process, origin.mapping, address, time_ns))
-			return;
-		row = location.symbol == MODEL_NONE ? MODEL_NONE : model_location_add(m, &location);
-	}
-	if (row != MODEL_NONE)
-		keep_origin(n, row, origin);
+	return kernel_names_text(&n->kernel);
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-/* Unless it has a name that holds. */
-static void name_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
-			 uint64_t time_ns)
-{
-	uint32_t row = model_location_find(m, process, address, time_ns);
-
-	if (row == MODEL_NONE || !is_current(n, &m->processes[process], row, time_ns,
-					     jit_generation(n->jit, process, time_ns)))
-		name_user(n, m, process, address, time_ns);
-}
-
 void names_address(struct names *n, struct model *m, uint32_t process, uint64_t address,
 		   uint64_t time_ns)
 {
-	name_address(n, m, process, address, time_ns);
+	frames_name(&n->frames, m, process, address, time_ns);
 	/* A second time for a name that was taken apart meanwhile. */
 	if (name_cache_flush(n->cache, m, true))
-		name_address(n, m, process, address, time_ns);
+		frames_name(&n->frames, m, process, address, time_ns);
 }
 
 static void name_frames(struct names *n, struct model *m, const struct model_stack *stack,
 			uint64_t time_ns)
 {
 	struct model_stack s = *stack;
-	uint32_t generation =
-		s.process == MODEL_NONE ? 0 : jit_generation(n->jit, s.process, time_ns);
 
+	if (s.process != MODEL_NONE) {
+		frames_name_stack(&n->frames, m, stack, time_ns);
+		return;
+	}
 	for (uint32_t i = 0; i < s.frame_cnt; i++) {
 		uint64_t address = model_stack_address(m, &s, i);
-		uint32_t row = model_location_find(m, s.process, address, time_ns);
 
-		if (s.process == MODEL_NONE) {
-			if (row == MODEL_NONE)
-				name_kernel(n, m, address, time_ns);
-		} else if (row == MODEL_NONE ||
-			   !is_current(n, &m->processes[s.process], row, time_ns, generation)) {
-			name_user(n, m, s.process, address, time_ns);
-			generation = jit_generation(n->jit, s.process, time_ns);
-		}
+		if (model_location_find(m, MODEL_NONE, address, time_ns) == MODEL_NONE)
+			kernel_names_add(&n->kernel, m, address, time_ns);
 	}
 }
 
@@ -830,26 +352,10 @@ bool names_is_alive(const struct names *n, const struct model *m, uint32_t proce
 	return fd >= 0;
 }
 
-/* Names frames whose file was not there when they came, as far as it is now. */
+/* And the stacks that wait for them. */
 static void name_again(struct names *n, struct model *m, bool settle)
 {
-	struct again *again = take_ptr(&n->again);
-	uint64_t now_ns = clock_now_ns(), ns;
-	size_t cnt = n->again_cnt;
-
-	n->again_cnt = n->again_cap = 0;
-	hash_clear(&n->again_index);
-	for (size_t i = 0; i < cnt; i++) {
-		n->since_ns = again[i].since_ns;
-		ns = now_ns - n->since_ns;
-		n->settling = settle || ns >= AGAIN_PATIENCE_NS ||
-			      (ns >= AGAIN_IN_DEBT_NS &&
-			       file_requests_in_debt(&n->requests, m, again[i].process));
-		name_address(n, m, again[i].process, again[i].address, again[i].time_ns);
-	}
-	n->since_ns = 0;
-	n->settling = false;
-	free(again);
+	frames_name_again(&n->frames, m, settle);
 	judged_again(&n->judged, m, false);
 }
 
@@ -886,7 +392,7 @@ bool names_read(struct names *n, struct model *m)
 
 size_t names_waiting(const struct names *n)
 {
-	return jit_waiting(n->jit) + n->again_cnt;
+	return jit_waiting(n->jit) + n->frames.again_cnt;
 }
 
 void names_await(struct names *n, uint64_t ns)
@@ -1004,15 +510,6 @@ uint64_t names_changed_ns(const struct names *n, const struct model *m, uint32_t
 	return map_ns > mapped_ns ? map_ns : mapped_ns;
 }
 
-/* Whether anybody waits who did not cause the wait himself. */
-static bool is_worth_waiting(struct names *n, const struct model *m)
-{
-	for (size_t i = 0; i < n->again_cnt; i++)
-		if (file_requests_is_frugal(&n->requests, m, n->again[i].process))
-			return true;
-	return jit_is_worth_waiting(n->jit, m);
-}
-
 /* What came of waiting so far. */
 struct progress {
 	uint64_t done, since_ns; /* since then nothing did */
@@ -1056,7 +553,8 @@ void names_settle(struct names *n, struct model *m)
 
 		file_requests_slice(&n->requests);
 		look_again(n, m, 0);
-		is_worth = is_worth_waiting(n, m);
+		is_worth =
+			frames_is_worth_waiting(&n->frames, m) || jit_is_worth_waiting(n->jit, m);
 		if (!names_waiting(n) || (!is_worth && !workers_is_busy(n->requests.workers)) ||
 		    clock_now_ns() - start_ns >= (is_worth ? SETTLE_MOST_NS : SETTLE_NS) ||
 		    has_stalled(n, &progress))
