@@ -390,7 +390,7 @@ check-page:
 check-schema:
 	@tests/support/check_schema.py tests/golden/*.json
 check-format:
-	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) --dry-run --Werror
+	@git ls-files '*.c' '*.h' | xargs -P "$$(nproc)" -n 100 $(CLANG_FORMAT) --dry-run --Werror
 	@git ls-files '*.c' '*.h' | xargs python3 tests/support/check_width.py
 format:
 	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) -i

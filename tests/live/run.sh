@@ -3,10 +3,10 @@
 # The live tests: the whole binary against real programs, on this host's kernel. As root.
 # What runs that were killed have left is swept first; a test that leaves something fails.
 # usage: run.sh [NAME]...     runs test_NAME.sh; without names, all of them
-# Those with a line `# quite alone` come first; then those with `# mostly waits` begin, one after the other in a lane of
-# their own; beside that lane all others run alone, and after them those with `# beside others`, several at a time. The
-# longest begin first: `..., 60 s` behind it says that one is long.
-# LIVE_LANES: tests at a time (4); with 1 all run one after the other.
+# Those with a line `# quite alone` come first; then those with `# mostly waits` begin, in lanes of their own; beside
+# these all others run alone, and after them those with `# beside others`, several at a time. The longest begin first:
+# `..., 60 s` behind it says that one is long.
+# LIVE_LANES: tests at a time (4), and half as many of those that mostly wait; with 1 all run one after the other.
 # $BUILD/live/beside is there once those run that run beside others: then test.sh runs there what only computes.
 # A line per check; the last line is `N passed, N failed, N skipped`. Under CI=true a skip fails.
 # Most look at a machine that others use, too: a test that fails runs once more, alone, when all others are done, and
@@ -18,6 +18,8 @@ BUILD=$(realpath -m "${BUILD:-build}")
 export BUILD LC_ALL=C
 mkdir -p "$BUILD/live"
 . tests/support/left.sh
+# What is called python3 may be a script that looks for it each time (pyenv), for longer than most of what is asked here.
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && PATH=$(dirname "$python"):$PATH
 LANES=${LIVE_LANES:-4}
 RUN=$(live_run $$)
 passed=0 failed=0 skipped=0
@@ -75,13 +77,13 @@ run_and_tell() {
 	done
 }
 
-# run_beside_others NAME...: in so many lanes as there are, and the one of those that mostly wait
-run_beside_others() {
-	local name
+# run_in_lanes COUNT NAME...: so many at a time
+run_in_lanes() {
+	local lanes=$1 name running=()
 
-	: >"$BUILD/live/beside"
+	shift
 	for name in "$@"; do
-		while [ "$(jobs -rp | grep -vxc "$waits")" -ge "$LANES" ]; do wait -n; done
+		while running=($(jobs -rp)) && [ ${#running[@]} -ge "$lanes" ]; do wait -n "${running[@]}"; done
 		run_and_tell "$name" &
 	done
 	wait
@@ -111,15 +113,15 @@ for name in "$@"; do
 	[[ " ${beside[*]} ${waiting[*]} ${first[*]} " == *" $name "* ]] || alone+=("$name")
 done
 run_and_tell "${first[@]}"
-waits=none
 if [ "$LANES" -gt 1 ]; then
-	run_and_tell "${waiting[@]}" &
-	waits=$!
+	run_in_lanes $((LANES / 2)) "${waiting[@]}" &
 else
 	alone+=("${waiting[@]}")
 fi
 run_and_tell "${alone[@]}"
-run_beside_others "${beside[@]}"
+: >"$BUILD/live/beside"
+run_in_lanes "$LANES" "${beside[@]}" &
+wait
 unsteady=
 for how in unsteady 'unsteady twice'; do
 	again=()

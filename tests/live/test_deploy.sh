@@ -205,7 +205,7 @@ is "the shipped profile refuses nothing" "$(grep -E '^  fail' "$T/said")" ""
 says "and it is in force" "$T/said" "a filter that lets bpf and perf_event_open pass"
 
 # --- a tenth of a CPU, behind the shipped profile -------------------------------------------------------
-start "$LOADS/spinners" 4 60
+start nice -n 5 "$LOADS/spinners" "$(nproc)" 60
 spinner=$started
 node slow "" --cpus 0.1 --volume "$NODE/var/log:/var/log:ro"
 until_true 60 answers readyz 200 && ok "at a tenth of a CPU, on a full host, it becomes ready" ||

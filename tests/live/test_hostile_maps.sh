@@ -48,7 +48,7 @@ hotrun=$!
 PIDS+=("$hotrun")
 # In the middle, but not before it was read, and names in it: the capture tells of them slice by slice.
 has_names() { [ "$(facts jit "$T/maps.hotrun" "${pid_of[$1]}" 2>"$T/none" | cut -d' ' -f1)" -gt 20 ] 2>"$T/none"; }
-check "cut: it has names before it is cut" until_true 9 has_names cut
+check "cut: it has names before it is cut" until_true 9 eval 'sleep 0.5; has_names cut'
 : >"$(map cut)" # as a runtime does that starts its map anew
 watch "$hotrun"
 is "the recording goes on: exit code" $? 0

@@ -72,11 +72,11 @@ look() {
 		case $run in */late) check "$run: perfmap enable" "$HOTRUN" perfmap enable "${webs[$run]}" ;; esac
 	done
 	record "$file" -d 6 -F 499
-	for run in "$@"; do
-		named "$run" "$T/$file.hotrun"
-	done
 	for pid in "${PIDS[@]:i}"; do
 		stop "$pid"
+	done
+	for run in "$@"; do
+		named "$run" "$T/$file.hotrun"
 	done
 }
 

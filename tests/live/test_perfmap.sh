@@ -53,9 +53,9 @@ box() {
 inner() { tr -d ' ' <"/proc/$1/task/$1/children"; }
 has_inner() { [ -n "$(inner "$1")" ]; }
 # All of them at once: each waits a second to be old enough.
-part=100 service plain
+part=40 service plain
 plain=$started
-part=100 service early DOTNET_PerfMapEnabled=3
+part=40 service early DOTNET_PerfMapEnabled=3
 early=$started
 service deaf DOTNET_EnableDiagnostics=0
 deaf=$started

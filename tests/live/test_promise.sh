@@ -10,7 +10,7 @@ need_tool strace strace
 need_tool bpftool bpftool
 
 # Without a perf map: its names come from its memory.
-start dotnet "$BUILD/dotnet/Split/Split.dll" 150 "$T/truth"
+start dotnet "$BUILD/dotnet/Split/Split.dll" 150 "$T/truth" 40
 split=$started
 start "$LOADS/native" 150
 native=$started
@@ -30,6 +30,7 @@ is "none was stopped (states seen: $states)" "$(printf '%s' "$states" | tr -d RS
 within "both were sampled" "$(sql "$T/watched.hotrun" "SELECT min(samples) FROM process_cpu WHERE tgid IN ($split, $native)")" 20 100000
 
 # --- what hotrun asks of the kernel ---
+kill -STOP "$native"
 mkdir "$T/own"
 before=$(find "/proc/$split/root/tmp" -xdev -maxdepth 1 -name "*$split*" 2>/dev/null | sort)
 (cd "$T/own" && strace -f -y -s 300 -o "$T/strace" "$HOTRUN" record -q -d 3 -F 199 -o "$T/own/traced.hotrun") 2>"$T/err"
@@ -54,12 +55,14 @@ for i in 1 2 3 4 5 6 7; do
 done
 
 # --- SIGKILL in the middle ---
-
+kill -CONT "$native"
 "$HOTRUN" record -q -F 199 -o "$T/killed.hotrun" 2>"$T/err.killed" &
 hotrun=$!
 PIDS+=("$hotrun")
 until_true 20 grep -qs recording "$T/err.killed" || fail "no start-up line: $(cat "$T/err.killed")"
-sleep 3.3
+slices() { sql "$T/killed.hotrun" 'SELECT count(*) FROM slice' 2>"$T/none"; }
+has_slices() { before=$(slices) && [ "${before:-0}" -ge 2 ]; }
+until_true 30 has_slices || fail "no slices: ${before:-}"
 bpf_of "$hotrun"
 within "hotrun holds BPF programs" "$(printf '%s\n' $progs | wc -l)" 3 100
 within "and maps" "$(printf '%s\n' $maps | wc -l)" 3 100
@@ -76,6 +79,6 @@ within "and use CPU: ticks of CPU in that second" \
 is "the file can be read" "$("$HOTRUN" report "$T/killed.hotrun" >"$T/report" 2>"$T/err"; echo $?)" 0
 says "it says that it ended early" "$T/report" "ended early"
 # Killed while it wrote: SQLite puts that right, for which it has to write, too.
-within "every slice before the kill is in it" "$(sqlite3 -batch "$T/killed.hotrun" 'SELECT count(*) FROM slice')" 2 4
+within "every slice before the kill is in it" "$(sqlite3 -batch "$T/killed.hotrun" 'SELECT count(*) FROM slice')" "$before" $((before + 5))
 within "with the samples of the target" \
-	"$(sqlite3 -batch "$T/killed.hotrun" "SELECT samples FROM process_cpu WHERE tgid = $split")" 20 2000
+	"$(sqlite3 -batch "$T/killed.hotrun" "SELECT samples FROM process_cpu WHERE tgid = $split")" 20 4000

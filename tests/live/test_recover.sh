@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # hotrun recover: what others left of processes is told, and let go on: stopped, traced, frozen, a runtime that waits
 # for its port, what was left on. Only processes that were started here are looked at.
-# beside others, 55 s
+# mostly waits, 20 s
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Split

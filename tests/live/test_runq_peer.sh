@@ -4,6 +4,8 @@
 # short processes. Two ways to the same figure: ours are summed in the kernel by account, bpftrace keeps a
 # time for each thread that becomes runnable. The kernel tells of that (sched_wakeup) up to two microseconds after it
 # queued the thread, where ours begin: so much ours may be longer. Of bpftrace's the time counts in which both look.
+# Another recorder would add its own time to that.
+# quite alone
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_tool bpftrace bpftrace

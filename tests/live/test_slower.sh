@@ -29,7 +29,8 @@ cat >"$T/conf" <<X
 before = 4s
 after = 1s
 budget = 0
-include = name=Shop.*
+include = name=Shop.Used
+include = name=Shop.Tired
 capture-on = inelastic
 X
 # The place of a process here, and the file with its tables.

@@ -33,7 +33,8 @@ ring = 30s
 before = 4s
 after = 3s
 budget = 0
-include = name=Shop.*
+include = name=Shop.Stall
+include = name=Shop.Fast
 capture-on = inelastic, no-evidence
 on-capture = $T/told
 perf-maps = on-capture
@@ -43,6 +44,7 @@ itself=
 watch_start --config "$T/conf"
 until_true 20 answers readyz 200 || fail "it does not become ready: $(tail -3 "$T/$watcher.out")"
 start wrk -t1 -c8 -d100s "http://127.0.0.1:$fast_port/busy?us=300"
+fast_load=$started
 until_true 20 at_least hotrun_ring_seconds 4 || fail "it has $(metric hotrun_ring_seconds) s of the past"
 
 # --- a stall ------------------------------------------------------------------------------------------
@@ -84,6 +86,7 @@ is "and JSON" "$(python3 -c 'import json, sys; j = json.load(open(sys.argv[1]));
 as_schema "$T/told.json"
 until_true 12 grep -q 'no capture of inelastic Shop.Stall .*lately: the like' "$T/$watcher.out" && ok "the like rests" || fail "the like: $(tail -2 "$T/$watcher.out")"
 until_true 3 at_least 'hotrun_captures_not_taken_total{reason="lately"}' 1 && ok "and metrics count that" || fail "lately: $(metric 'hotrun_captures_not_taken_total{reason="lately"}')"
+stop "$fast_load"
 is "busy and fast is never captured" "$(grep -c 'taking a capture' "$T/$watcher.out")" 1
 within "and metrics count one" "$(metric 'hotrun_captures_total{by="auto"}')" 1 1
 says "the runtime was asked for its map, and it is off again" "$T/$watcher.out" "perf maps: switched on for the capture and off again: 1"

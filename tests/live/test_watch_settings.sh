@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The resident recorder's budget, settings that change while it runs, a storm of signals, rights that do not
 # suffice.
-# beside others, 45 s
+# mostly waits, 48 s
 . "$(dirname "$0")/../support/live.sh"
 . "$(dirname "$0")/../support/watch.sh"
 need_root

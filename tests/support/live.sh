@@ -100,12 +100,13 @@ says_not() {
 
 # until_true SECONDS COMMAND...
 until_true() {
-	local end=$((SECONDS + $1))
+	local begin=$SECONDS end=$((SECONDS + $1))
 
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $end ] || return 1
-		sleep 0.05
+		# What takes longer need not be known at once.
+		[ $SECONDS -le $((begin + 1)) ] && sleep 0.05 || sleep 0.15
 	done
 }
 
