@@ -228,6 +228,33 @@ cat pipe >read &
 { wait $!; } 2>/dev/null
 check "a pipe is written as it is" test -p pipe -a -s read
 
+# Of what only reads nothing is to be kept: SIGINT and SIGTERM end it at once, not when it has noticed. Here
+# nobody reads its result.
+sleep 60 <>pipe &
+PIDS+=("$!")
+catches() { [ $((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$1/status") & 0x4002)) != 0 ]; }
+leaves_signals() { ! catches "$1"; }
+"$HOTRUN" flame INT.hotrun >pipe &
+hotrun=$!
+PIDS+=("$hotrun")
+check "signals are left to the kernel while it writes" until_true 10 leaves_signals "$hotrun"
+kill -INT "$hotrun"
+{ wait "$hotrun"; } 2>/dev/null
+is "SIGINT ends it" $? 130
+mkdir ended
+for when in 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.1; do
+	for signal in INT TERM; do
+		"$HOTRUN" flame -o ended/page.html INT.hotrun 2>/dev/null &
+		hotrun=$!
+		sleep $when
+		kill -$signal "$hotrun" 2>/dev/null
+		{ wait "$hotrun"; } 2>/dev/null
+		[ ! -e ended/page.html ] || tail -c 100 ended/page.html | grep -q '</html>' ||
+			fail "SIG$signal after $when s: half a page"
+	done
+done
+is "whenever it was ended, nothing else is left" "$(ls ended | grep -vcx page.html)" 0
+
 # A reader that has seen enough: no message of a failure, no signal.
 "$HOTRUN" report --all INT.hotrun 2>"$T/err" | head -1 >/dev/null
 is "report | head -1: quiet" "$(cat "$T/err")" ""

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <libgen.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,9 +34,9 @@ int capture_open(const char *path, struct model **ret_model)
 		path = newest;
 		log_info("reading %s, the newest capture here", path);
 	}
-	err = store_read(path, ret_model);
+	err = store_read_until(path, &stop_requested, ret_model);
 	if (err) {
-		log_error("%s: %s", path, store_error_text(err));
+		log_error("%s: %s", path, err == -EINTR ? "stopped" : store_error_text(err));
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;
@@ -130,12 +132,14 @@ int capture_argument(int argc, char **argv, const char *process, const struct ti
 
 struct result {
 	FILE *file;
-	char *path; /* NULL = stdout */
+	char *path; /* NULL = stdout, or what is no file */
+	int fd;	    /* of a file without a name, which is gone with the program; -1 = it has one: */
 	char *temporary;
 };
 
 static void result_free(struct result *result)
 {
+	cleanup_close(&result->fd);
 	free(result->path);
 	free(result->temporary);
 	free(result);
@@ -153,6 +157,75 @@ void capture_give_to_user(int fd)
 		log_debug("owner not changed: %s", strerror(errno));
 }
 
+/* In the folder of that file, to be linked into it: -1 with errno where that cannot be. */
+static int open_nameless(const char *path)
+{
+	_cleanup_free_ char *copy = strdup(path);
+
+	if (!copy || access("/proc/self/fd", X_OK))
+		return -1;
+	return open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+}
+
+/* Opens the file of result->path. 0, or -1 with errno. */
+static int open_file(struct result *result)
+{
+	int fd;
+
+	result->fd = open_nameless(result->path);
+	if (result->fd < 0) {
+		if (asprintf(&result->temporary, "%s.XXXXXX", result->path) < 0) {
+			result->temporary = NULL;
+			return -1;
+		}
+		fd = mkostemp(result->temporary, O_CLOEXEC);
+	} else {
+		fd = fcntl(result->fd, F_DUPFD_CLOEXEC, 0);
+	}
+	if (fd < 0)
+		return -1;
+	capture_give_to_user(fd);
+	result->file = fdopen(fd, "w");
+	if (result->file)
+		return 0;
+	if (result->temporary)
+		unlink(result->temporary);
+	close(fd);
+	return -1;
+}
+
+/* Gives a nameless file that name, which is not taken. 0 or negative errno. */
+static int link_as(int fd, const char *path)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/* Puts the finished file under its name. 0 or negative errno. */
+static int give_name(struct result *result)
+{
+	int err;
+
+	if (!result->temporary) {
+		err = link_as(result->fd, result->path);
+		if (err != -EEXIST)
+			return err;
+		if (asprintf(&result->temporary, "%s.%d", result->path, (int)getpid()) < 0) {
+			result->temporary = NULL;
+			return -ENOMEM;
+		}
+		err = link_as(result->fd, result->temporary);
+		if (err) {
+			free(result->temporary); /* somebody else's */
+			result->temporary = NULL;
+			return err;
+		}
+	}
+	return rename(result->temporary, result->path) ? -errno : 0;
+}
+
 struct result *result_open(const char *path)
 {
 	struct result *result = calloc(1, sizeof(*result));
@@ -161,6 +234,7 @@ struct result *result_open(const char *path)
 
 	if (!result)
 		return NULL;
+	result->fd = -1;
 	if (!path || !strcmp(path, "-")) {
 		result->file = stdout;
 		return result;
@@ -178,27 +252,29 @@ struct result *result_open(const char *path)
 		return NULL;
 	}
 	result->path = strdup(path);
-	if (!result->path || asprintf(&result->temporary, "%s.XXXXXX", path) < 0) {
-		result->temporary = NULL;
-		result_free(result);
-		return NULL;
-	}
-	fd = mkostemp(result->temporary, O_CLOEXEC);
-	if (fd < 0) {
+	if (!result->path || open_file(result)) {
 		log_error("%s: %s", path, store_error_text(-errno));
 		result_free(result);
 		return NULL;
 	}
-	capture_give_to_user(fd);
-	result->file = fdopen(fd, "w");
-	if (!result->file) {
-		log_error("%s: %s", path, strerror(errno));
-		close(fd);
-		unlink(result->temporary);
-		result_free(result);
-		return NULL;
-	}
 	return result;
+}
+
+struct result *result_open_last(const char *path)
+{
+	struct result *result = result_open(path);
+
+	if (!result)
+		return NULL;
+	if (!result->temporary) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+	}
+	if (!stop_requested)
+		return result;
+	log_error("stopped");
+	result_drop(result);
+	return NULL;
 }
 
 FILE *result_file(struct result *result)
@@ -228,8 +304,8 @@ int result_close(struct result *result, int err)
 		err = -errno;
 	if (result->file != stdout && fclose(result->file) && !err)
 		err = -errno;
-	if (!err && result->path && rename(result->temporary, result->path))
-		err = -errno;
+	if (!err && result->path)
+		err = give_name(result);
 	if (err && result->temporary)
 		unlink(result->temporary);
 	/* A reader that has seen enough is no failure. */

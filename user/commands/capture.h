@@ -10,7 +10,8 @@
 #include "model/model.h"
 
 /* Reads the capture at path, or the newest of this folder when path is NULL (and says which).
- * Returns an enum exit_code; errors are logged. *ret_model is owned by the caller. */
+ * Returns an enum exit_code; errors are logged, and that SIGINT or SIGTERM ended it. *ret_model is
+ * owned by the caller. */
 int capture_open(const char *path, struct model **ret_model);
 
 /*
@@ -39,6 +40,9 @@ void capture_give_to_user(int fd);
  * Returns NULL when logged. */
 struct result;
 struct result *result_open(const char *path);
+/* The same where writing it is all that is left to do: from then on SIGINT and SIGTERM end the
+ * program, since nothing stays behind; but where the file system has no nameless files. */
+struct result *result_open_last(const char *path);
 FILE *result_file(struct result *result);
 /* Takes the result. err: 0 or what the writer returned. Returns an enum exit_code. */
 int result_close(struct result *result, int err);

@@ -154,7 +154,7 @@ static int (*const writers[])(FILE *out, const struct diff *d, const struct diff
 static int write_it(const struct arguments *a, const struct diff *d,
 		    const struct diff_beside *beside, const struct diff_options *options)
 {
-	struct result *result = result_open(a->output);
+	struct result *result = result_open_last(a->output);
 
 	if (!result)
 		return EXIT_FAILED;

@@ -230,7 +230,7 @@ static int run(int argc, char **argv)
 	if (!rc)
 		rc = check_weight(&a, m);
 	if (!rc) {
-		result = result_open(a.output);
+		result = result_open_last(a.output);
 		rc = result ? result_close(result, formats[a.format].write(result_file(result), m,
 									   &a.options))
 			    : EXIT_FAILED;

@@ -61,7 +61,7 @@ static int run(int argc, char **argv)
 		a.flame.addresses = a.frames.addresses;
 		if (cnt)
 			a.flame.process = found[0];
-		result = result_open(a.output);
+		result = result_open_last(a.output);
 		rc = result ? result_close(result, flame_write(result_file(result), m, &a.flame))
 			    : EXIT_FAILED;
 	}

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -204,7 +203,7 @@ static bool is_stopped(void)
 
 static int answer(const struct arguments *a, struct query *q)
 {
-	struct result *result = result_open(a->output);
+	struct result *result = result_open_last(a->output);
 	char why[QUERY_WHY_BYTES] = "";
 	FILE *out;
 	int err;
@@ -213,11 +212,6 @@ static int answer(const struct arguments *a, struct query *q)
 		return EXIT_FAILED;
 	out = result_file(result);
 	query_stop_when(q, is_stopped);
-	/* One instruction may take long, and there is nothing to be kept. */
-	if (!a->output) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-	}
 	err = a->folded			 ? query_write_folded(out, q, why)
 	      : a->format == FORMAT_CSV	 ? query_write_csv(out, q, why)
 	      : a->format == FORMAT_JSON ? query_write_json(out, q, why)

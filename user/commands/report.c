@@ -140,7 +140,7 @@ static int run(int argc, char **argv)
 		rc = time_window_cut(&a.window, "report", m, &a.report.window);
 	if (!rc)
 		rc = choose(m, &a, &rows);
-	result = rc ? NULL : result_open(NULL);
+	result = rc ? NULL : result_open_last(NULL);
 	if (result)
 		rc = result_close(result, (a.json ? report_json_write : report_write)(
 						  result_file(result), m, &a.report));

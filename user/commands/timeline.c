@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -100,7 +99,7 @@ static int show(const struct model *m, const struct arguments *a)
 		turns_free(t);
 		return EXIT_FAILED;
 	}
-	result = result_open(NULL);
+	result = result_open_last(NULL);
 	rc = result ? result_close(result, timeline_write(result_file(result), m, t, &a->timeline))
 		    : EXIT_FAILED;
 	turns_free(t);
@@ -124,9 +123,6 @@ static int run(int argc, char **argv)
 				      &a.timeline.processes_cnt);
 	if (rc)
 		return rc;
-	/* Nothing is left behind. */
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
 	a.timeline.processes = found;
 	if (!a.process)
 		a.timeline.processes_cnt = 0;

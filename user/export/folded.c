@@ -186,7 +186,7 @@ static int add_node(struct folded *w, const struct sampled *s, uint32_t node)
 	for (size_t i = 0; !err && i < cnt; i++)
 		err = text_first(&w->symbols, s->frames[w->frames[cnt - 1 - i]].symbol,
 				 &w->merged[i]);
-	return err ? err : forest_add(&w->forest, process, w->merged, cnt, 0, weight);
+	return err ? err : forest_add(&w->forest, process, w->merged, cnt, weight, &node);
 }
 
 static int compare_nodes(const struct forest_node *a, const struct forest_node *b, int level,

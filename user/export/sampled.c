@@ -136,8 +136,8 @@ static int add_sample(struct builder *b, const struct paths *p)
 	for (size_t i = 0; !err && i < p->methods_cnt; i++)
 		err = frame_of(b, p, i, &b->frames[i]);
 	if (!err)
-		err = forest_add_at(&s->forest, s->m->threads[p->thread].process, b->frames,
-				    p->methods_cnt, p->thread, values[b->o->weight], &node);
+		err = forest_add(&s->forest, s->m->threads[p->thread].process, b->frames,
+				 p->methods_cnt, values[b->o->weight], &node);
 	if (!err && !(b->wanted & SAMPLED_NO_ROWS))
 		err = add_row(b, p, values, node);
 	for (int i = 0; !err && i < EXPORT_WEIGHTS; i++)

@@ -43,12 +43,21 @@ static const char *const texts[ROLE_CNT] = {
 	[ROLE_CONSOLE_LOGGER] = "console logger",
 };
 
+static bool begins(const char *text, const char *start)
+{
+	while (*start && *text == *start) {
+		text++;
+		start++;
+	}
+	return !*start;
+}
+
 enum role role_of(const char *comm, bool main)
 {
 	if (main)
 		return ROLE_MAIN;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strncmp(comm, known[i].start, strlen(known[i].start)))
+		if (begins(comm, known[i].start))
 			return known[i].role;
 	return ROLE_OWN;
 }

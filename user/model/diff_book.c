@@ -267,12 +267,74 @@ static uint32_t part_at(struct adding *a, uint64_t time_ns)
 	return a->part_of[a->slice];
 }
 
-static void add_path(struct adding *a, const struct paths *p)
+/* Counts a sample for a method that it is in, once. */
+static void count_method(struct adding *a, uint32_t method, uint32_t part, uint64_t ticks)
+{
+	struct diff_book *b = a->book;
+
+	if (b->methods[method].seen == b->seen)
+		return;
+	b->methods[method].seen = b->seen;
+	b->methods[method].all[a->at][DIFF_TOTAL] += ticks;
+	b->counts[method][a->at][DIFF_TOTAL][part] += (uint32_t)ticks;
+}
+
+static void count_self(struct adding *a, uint32_t method, uint32_t part, uint64_t ticks)
+{
+	a->book->methods[method].all[a->at][DIFF_SELF] += ticks;
+	a->book->counts[method][a->at][DIFF_SELF][part] += (uint32_t)ticks;
+}
+
+/* Adds a sample of stacks that end at that node. */
+static void add_again(struct adding *a, uint32_t node, uint32_t part, uint64_t ticks)
+{
+	struct diff_book *b = a->book;
+
+	b->nodes[node].all[a->at][DIFF_SELF] += ticks;
+	if (b->nodes[node].parent)
+		count_self(a, b->nodes[node].method, part, ticks);
+	for (; b->nodes[node].parent; node = b->nodes[node].parent)
+		count_method(a, b->nodes[node].method, part, ticks);
+}
+
+/* Returns the node where its stacks end, MODEL_NONE where there was no room for all of them. */
+static uint32_t add_first(struct adding *a, const struct paths *p, uint32_t kind, uint32_t part,
+			  uint64_t ticks)
+{
+	struct diff_book *b = a->book;
+	uint32_t node = node_get(b, 0, kind), method = MODEL_NONE, next = node;
+
+	if (node == MODEL_NONE) {
+		b->nodes_dropped++;
+		return MODEL_NONE;
+	}
+	for (size_t i = 0; i < p->methods_cnt; i++) {
+		method = method_of_symbol(a, kind, p->methods[i]);
+		if (method == MODEL_NONE) {
+			b->methods_dropped++;
+			next = MODEL_NONE;
+			break;
+		}
+		count_method(a, method, part, ticks);
+		next = node_get(b, node, method);
+		if (next == MODEL_NONE) {
+			b->nodes_dropped++;
+			break;
+		}
+		node = next;
+	}
+	b->nodes[node].all[a->at][DIFF_SELF] += ticks;
+	if (method != MODEL_NONE)
+		count_self(a, method, part, ticks);
+	return next;
+}
+
+static void add_path(struct adding *a, struct paths *p, uint32_t *nodes)
 {
 	struct diff_book *b = a->book;
 	const struct model_sample *sample = &a->side->m->samples[p->sample];
 	uint32_t kind = a->kind_of[a->side->m->threads[sample->thread].process];
-	uint32_t part = part_at(a, sample->time_ns), node, method = MODEL_NONE;
+	uint32_t part = part_at(a, sample->time_ns);
 	uint64_t ticks = model_weight(sample);
 
 	a->side->samples++;
@@ -280,52 +342,49 @@ static void add_path(struct adding *a, const struct paths *p)
 	b->kinds[kind].all_ticks[a->at] += (double)ticks;
 	b->seen++;
 	b->nodes[0].all[a->at][DIFF_TOTAL] += ticks;
-	node = node_get(b, 0, kind);
-	if (node == MODEL_NONE) {
-		b->nodes_dropped++;
+	if (nodes[p->first] != MODEL_NONE) {
+		add_again(a, nodes[p->first], part, ticks);
 		return;
 	}
-	b->nodes[node].all[a->at][DIFF_TOTAL] += ticks;
-	for (size_t i = 0; i < p->methods_cnt; i++) {
-		uint32_t next;
+	if (p->first != p->sample)
+		paths_resolve(p);
+	nodes[p->first] = add_first(a, p, kind, part, ticks);
+}
 
-		method = method_of_symbol(a, kind, p->methods[i]);
-		if (method == MODEL_NONE) {
-			b->methods_dropped++;
-			break;
-		}
-		if (b->methods[method].seen != b->seen) {
-			b->methods[method].seen = b->seen;
-			b->methods[method].all[a->at][DIFF_TOTAL] += ticks;
-			b->counts[method][a->at][DIFF_TOTAL][part] += (uint32_t)ticks;
-		}
-		next = node_get(b, node, method);
-		if (next == MODEL_NONE) {
-			b->nodes_dropped++;
-			break;
-		}
-		node = next;
-		b->nodes[node].all[a->at][DIFF_TOTAL] += ticks;
+/* Children come behind their parents. The root has its own already. */
+static void sum_nodes(struct adding *a)
+{
+	struct diff_book *b = a->book;
+
+	for (size_t i = b->nodes_cnt; i-- > 1;) {
+		struct diff_node *node = &b->nodes[i];
+		uint64_t *all = node->all[a->at];
+
+		all[DIFF_TOTAL] += all[DIFF_SELF];
+		if (node->parent)
+			b->nodes[node->parent].all[a->at][DIFF_TOTAL] += all[DIFF_TOTAL];
 	}
-	b->nodes[node].all[a->at][DIFF_SELF] += ticks;
-	if (method == MODEL_NONE)
-		return;
-	b->methods[method].all[a->at][DIFF_SELF] += ticks;
-	b->counts[method][a->at][DIFF_SELF][part] += (uint32_t)ticks;
 }
 
 static int add_stacks(struct adding *a)
 {
+	const struct model *m = a->side->m;
+	_cleanup_free_ uint32_t *nodes = NULL; /* by row of samples: where its stacks end */
 	struct paths p = {0};
 	int err;
 
 	if (!a->side->parts)
 		return 0;
+	nodes = malloc((m->samples_cnt + 1) * sizeof(*nodes));
+	if (!nodes)
+		return -ENOMEM;
+	memset(nodes, 0xff, (m->samples_cnt + 1) * sizeof(*nodes));
 	err = paths_begin_of(&p, a->side->m, a->side->wanted,
-			     PATHS_FOLD_UNNAMED | PATHS_FOLD_RECURSION);
+			     PATHS_FOLD_UNNAMED | PATHS_FOLD_RECURSION | PATHS_ONCE);
 	while (!err && paths_next(&p))
-		add_path(a, &p);
+		add_path(a, &p, nodes);
 	paths_end(&p);
+	sum_nodes(a);
 	return err;
 }
 

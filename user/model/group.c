@@ -5,6 +5,7 @@
 #include <linux/types.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "bpf/events.h"
 
 static bool wanted(const struct group *g, const struct model_sample *sample)
@@ -18,28 +19,25 @@ static bool wanted(const struct group *g, const struct model_sample *sample)
 	return g->process == MODEL_NONE || process == g->process;
 }
 
+/* Sorts by thread, by counting. */
 static int begin(struct group *g)
 {
 	const struct model *m = g->m;
+	/* By thread: where its samples begin, and then where the next one goes. */
+	_cleanup_free_ uint32_t *place = calloc(m->threads_cnt + 1, sizeof(*place));
 
-	g->sample = MODEL_NONE;
-	g->first = calloc(m->threads_cnt + 1, sizeof(*g->first));
-	g->next = calloc(m->samples_cnt + 1, sizeof(*g->next));
-	if (!g->first || !g->next) {
-		group_end(g);
+	g->rows = malloc((m->samples_cnt + 1) * sizeof(*g->rows));
+	if (!place || !g->rows)
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < m->threads_cnt; i++)
-		g->first[i] = MODEL_NONE;
-	/* From the last to the first, so that each thread's list runs forward in time. */
-	for (size_t i = m->samples_cnt; i-- > 0;) {
-		const struct model_sample *sample = &m->samples[i];
-
-		if (!wanted(g, sample))
-			continue;
-		g->next[i] = g->first[sample->thread];
-		g->first[sample->thread] = (uint32_t)i;
-	}
+	for (size_t i = 0; i < m->samples_cnt; i++)
+		if (wanted(g, &m->samples[i]))
+			place[m->samples[i].thread + 1]++;
+	for (size_t i = 1; i <= m->threads_cnt; i++)
+		place[i] += place[i - 1];
+	g->rows_cnt = place[m->threads_cnt];
+	for (size_t i = 0; i < m->samples_cnt; i++)
+		if (wanted(g, &m->samples[i]))
+			g->rows[place[m->samples[i].thread]++] = (uint32_t)i;
 	return 0;
 }
 
@@ -57,20 +55,14 @@ int group_begin_of(struct group *g, const struct model *m, const uint8_t *wanted
 
 bool group_next(struct group *g, uint32_t *ret_sample)
 {
-	while (g->sample == MODEL_NONE) {
-		if (g->thread >= g->m->threads_cnt)
-			return false;
-		g->sample = g->first[g->thread++];
-	}
-	*ret_sample = g->sample;
-	g->sample = g->next[g->sample];
+	if (g->at == g->rows_cnt)
+		return false;
+	*ret_sample = g->rows[g->at++];
 	return true;
 }
 
 void group_end(struct group *g)
 {
-	free(g->first);
-	free(g->next);
-	g->first = NULL;
-	g->next = NULL;
+	free(g->rows);
+	g->rows = NULL;
 }

@@ -17,10 +17,8 @@ struct group {
 	const struct model *m;
 	uint32_t process;      /* row, MODEL_NONE = all */
 	const uint8_t *wanted; /* by process: whether it is; NULL = as process says */
-	uint32_t thread;       /* whose samples are handed out */
-	uint32_t sample;       /* the next one of that thread, MODEL_NONE = go to the next thread */
-	uint32_t *first;       /* per thread: its first sample */
-	uint32_t *next;	       /* per sample: the next of the same thread */
+	uint32_t *rows;	       /* of samples, thread after thread */
+	size_t rows_cnt, at;
 };
 
 /* Prepares g over the on-CPU samples of process; linear in samples and threads. 0 or -ENOMEM. The

@@ -273,7 +273,9 @@ struct model_stack {
 	uint32_t left_out;	/* frames, in the middle: STACK_ROOT_FRAMES of the root follow */
 	uint32_t broken_module; /* row of the module where the walk broke, or MODEL_NONE */
 	uint32_t resolved;	/* not stored */
-	size_t first_frame;	/* in frames[] */
+	/* They mean this from then on; 0 = at any time. Not stored. */
+	uint64_t resolved_from_ns;
+	size_t first_frame; /* in frames[] */
 };
 #define STACK_BROKEN 0x100 /* does not reach the root of its thread (judged when named) */
 

@@ -3,8 +3,58 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "model/frame_view.h"
+
+/* --- samples of the same stacks -------------------------------------------------------------- */
+
+/* One slot for each sample, of which many are taken twice: what was there is forgotten then, and
+ * its path walked once more. */
+static int firsts_begin(struct paths *p)
+{
+	size_t cnt = 1;
+
+	while (cnt < p->m->samples_cnt)
+		cnt *= 2;
+	p->firsts_mask = cnt - 1;
+	p->firsts = malloc(cnt * sizeof(*p->firsts));
+	if (!p->firsts)
+		return -ENOMEM;
+	memset(p->firsts, 0xff, cnt * sizeof(*p->firsts));
+	return 0;
+}
+
+static bool resolves_alike(const struct model *m, uint32_t a, uint32_t b)
+{
+	const struct model_sample *sa = &m->samples[a], *sb = &m->samples[b];
+
+	return sa->user_stack == sb->user_stack && sa->kernel_stack == sb->kernel_stack &&
+	       sa->flags == sb->flags && resolve_process(m, sa) == resolve_process(m, sb);
+}
+
+static uint32_t *first_of(struct paths *p)
+{
+	const struct model_sample *s = &p->m->samples[p->sample];
+
+	return &p->firsts[hash_pair(s->user_stack ^ resolve_process(p->m, s), s->kernel_stack) &
+			  p->firsts_mask];
+}
+
+/* True when there was such a sample before. */
+static bool find_first(struct paths *p)
+{
+	uint32_t *first = first_of(p);
+
+	p->first = p->sample;
+	if (*first == MODEL_NONE || !resolves_alike(p->m, *first, p->sample))
+		return false;
+	p->first = *first;
+	return true;
+}
+
+/* --- a walk ---------------------------------------------------------------------------------- */
 
 static int begin(struct paths *p, struct model *m, unsigned int flags)
 {
@@ -21,7 +71,7 @@ static int begin(struct paths *p, struct model *m, unsigned int flags)
 	p->locations = calloc(RESOLVE_MAX_FRAMES, sizeof(*p->locations));
 	if (!p->frames || !p->methods || !p->calls || !p->locations)
 		return -ENOMEM;
-	return 0;
+	return flags & PATHS_ONCE ? firsts_begin(p) : 0;
 }
 
 int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int flags)
@@ -139,19 +189,30 @@ static void add_my_code(struct paths *p)
 		add_framework(p);
 }
 
+void paths_resolve(struct paths *p)
+{
+	p->frames_cnt = resolve_sample(p->m, &p->m->samples[p->sample], p->frames);
+	p->methods_cnt = 0;
+	if (p->no_methods)
+		return;
+	if (p->just_my_code)
+		add_my_code(p);
+	for (size_t i = 0; !p->just_my_code && i < p->frames_cnt; i++)
+		add_frame(p, &p->frames[i]);
+}
+
 bool paths_next(struct paths *p)
 {
 	if (!group_next(&p->group, &p->sample))
 		return false;
 	p->thread = p->m->samples[p->sample].thread;
-	p->frames_cnt = resolve_sample(p->m, &p->m->samples[p->sample], p->frames);
-	p->methods_cnt = 0;
-	if (p->no_methods)
+	if (p->firsts && find_first(p)) {
+		p->frames_cnt = p->methods_cnt = 0;
 		return true;
-	if (p->just_my_code)
-		add_my_code(p);
-	for (size_t i = 0; !p->just_my_code && i < p->frames_cnt; i++)
-		add_frame(p, &p->frames[i]);
+	}
+	paths_resolve(p);
+	if (p->firsts && resolve_lasts(p->m, &p->m->samples[p->sample]))
+		*first_of(p) = p->sample;
 	return true;
 }
 
@@ -163,6 +224,8 @@ void paths_end(struct paths *p)
 	free(p->methods);
 	free(p->calls);
 	free(p->locations);
+	free(p->firsts);
+	p->firsts = NULL;
 	p->frames = NULL;
 	p->methods = NULL;
 	p->calls = NULL;

@@ -26,6 +26,9 @@
 #define PATHS_ALL_FRAMES 0x4u
 /* frames[] alone is wanted: methods_cnt is 0 */
 #define PATHS_NO_METHODS 0x8u
+/* Of samples that resolve to the same as an earlier one, which `first` is then, neither frames[]
+ * nor methods[] are wanted: both counts are 0. */
+#define PATHS_ONCE 0x10u
 
 struct paths {
 	struct model *m;
@@ -40,6 +43,11 @@ struct paths {
 	bool fold_recursion, just_my_code, no_methods;
 	uint32_t sample; /* row */
 	uint32_t thread; /* row */
+	/* With PATHS_ONCE: a sample of the same process and stacks that came before, perhaps not
+	 * the very first one, or else the sample itself. */
+	uint32_t first;
+	uint32_t *firsts; /* by hash, see paths.c; NULL without PATHS_ONCE */
+	size_t firsts_mask;
 };
 
 /* 0 or -ENOMEM; paths_end() is due in both cases. */
@@ -49,6 +57,8 @@ int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int
 int paths_begin_of(struct paths *p, struct model *m, const uint8_t *wanted, unsigned int flags);
 /* Goes to the next sample; false at the end. */
 bool paths_next(struct paths *p);
+/* Fills in frames[] and methods[] of the current sample where PATHS_ONCE has left them out. */
+void paths_resolve(struct paths *p);
 /* Takes a zeroed one. */
 void paths_end(struct paths *p);
 #endif

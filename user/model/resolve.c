@@ -30,46 +30,70 @@ static bool same_activation(const struct model *m, const struct resolve_frame *c
 }
 
 /* What addresses were found to mean last. Stacks that are asked for one after another share most of
- * theirs, and the index of all is too large for the caches of a CPU. */
-#define RECENT_BITS 13
+ * theirs, and the tables of all are too large for the caches of a CPU. */
+#define RECENT_BITS 14
 struct resolve_recent {
 	uint64_t address;
 	uint32_t process;
-	uint32_t newest; /* row */
+	struct resolve_frame newest; /* MODEL_NONE, both = not looked up */
+	bool varies;		     /* it had another meaning before */
 };
 
-static uint32_t newest_location(struct model *m, uint32_t process, uint64_t address)
+static void find_newest(const struct model *m, struct resolve_recent *ret)
 {
-	uint64_t hash = (address ^ process) * 0x9e3779b97f4a7c15ull;
-	struct resolve_recent *recent;
+	uint32_t row = model_location_find(m, ret->process, ret->address, UINT64_MAX);
 
-	if (m->settled && !m->recent)
-		m->recent = calloc(1u << RECENT_BITS, sizeof(*m->recent));
-	if (!m->settled || !m->recent)
-		return model_location_find(m, process, address, UINT64_MAX);
-	recent = &m->recent[hash >> (64 - RECENT_BITS)];
-	if (!recent->address || recent->address != address || recent->process != process)
-		*recent = (struct resolve_recent){
-			address, process, model_location_find(m, process, address, UINT64_MAX)};
-	return recent->newest;
+	ret->newest = (struct resolve_frame){MODEL_NONE, MODEL_NONE};
+	ret->varies = false;
+	if (row == MODEL_NONE)
+		return;
+	ret->newest = (struct resolve_frame){m->locations[row].symbol, row};
+	ret->varies = m->locations[row].older != MODEL_NONE;
 }
 
-/* A stack at a time, and whether it may mean something else at another. */
+/* A stack at a time. */
 struct stack_at {
 	const struct model_stack *s;
 	uint64_t time_ns;
-	bool varies;
+	uint64_t from_ns; /* from then on it means the same */
+	struct resolve_recent scratch;
 };
 
-static uint32_t location_of(struct model *m, struct stack_at *at, uint32_t i)
+static const struct resolve_recent *newest_at(struct model *m, struct stack_at *at,
+					      uint64_t address)
 {
-	uint64_t address = model_stack_address(m, at->s, i);
-	uint32_t newest = newest_location(m, at->s->process, address);
+	uint64_t hash = (address ^ at->s->process) * 0x9e3779b97f4a7c15ull;
+	struct resolve_recent *recent = &at->scratch;
 
-	if (newest == MODEL_NONE || m->locations[newest].older == MODEL_NONE)
-		return newest;
-	at->varies = true;
-	return model_location_find(m, at->s->process, address, at->time_ns);
+	if (m->settled && !m->recent)
+		m->recent = calloc(1u << RECENT_BITS, sizeof(*m->recent));
+	if (m->settled && m->recent)
+		recent = &m->recent[hash >> (64 - RECENT_BITS)];
+	if (recent->address && recent->address == address && recent->process == at->s->process &&
+	    m->settled)
+		return recent;
+	recent->address = address;
+	recent->process = at->s->process;
+	find_newest(m, recent);
+	return recent;
+}
+
+/* Both rows are MODEL_NONE where nothing was looked up. */
+static struct resolve_frame frame_at(struct model *m, struct stack_at *at, uint32_t i)
+{
+	uint64_t address = model_stack_address(m, at->s, i), from_ns;
+	const struct resolve_recent *recent = newest_at(m, at, address);
+	uint32_t row;
+
+	if (!recent->varies)
+		return recent->newest;
+	from_ns = m->locations[recent->newest.location].from_ns;
+	if (from_ns > at->from_ns)
+		at->from_ns = from_ns;
+	if (at->time_ns >= from_ns)
+		return recent->newest;
+	row = model_location_find(m, at->s->process, address, at->time_ns);
+	return (struct resolve_frame){m->locations[row].symbol, row};
 }
 
 /*
@@ -83,10 +107,9 @@ static uint32_t sound_frames(struct model *m, struct stack_at *at)
 	if (!(s->flags & STACK_BROKEN))
 		return s->frame_cnt;
 	for (uint32_t i = 1; i < s->frame_cnt; i++) {
-		uint32_t location = location_of(m, at, i);
+		uint32_t symbol = frame_at(m, at, i).symbol;
 
-		if (location != MODEL_NONE &&
-		    m->symbols[m->locations[location].symbol].reason == REASON_NO_MAPPING)
+		if (symbol != MODEL_NONE && m->symbols[symbol].reason == REASON_NO_MAPPING)
 			return i;
 	}
 	return s->frame_cnt;
@@ -101,13 +124,13 @@ static bool is_cut_at(const struct model_stack *s, uint32_t i)
 /* Whether callers of that frame may be missing without anybody's noticing: said of methods. Where
  * native code has no table, or code no name, that says enough. */
 static bool is_caller_unsure(const struct model *m, const struct model_stack *s, uint32_t i,
-			     uint32_t location)
+			     const struct resolve_frame *frame)
 {
 	const struct model_symbol *symbol;
 
-	if (location == MODEL_NONE || !model_stack_unsure(m, s, i))
+	if (frame->location == MODEL_NONE || !model_stack_unsure(m, s, i))
 		return false;
-	symbol = &m->symbols[m->locations[location].symbol];
+	symbol = &m->symbols[frame->symbol];
 	return symbol->kind == KIND_JIT && symbol->reason == REASON_NAMED;
 }
 
@@ -122,18 +145,15 @@ static size_t walk_stack(struct model *m, struct stack_at *at, struct resolve_fr
 	else if (s->flags & STACK_TRUNCATED && !(s->flags & STACK_KERNEL))
 		frames[n++] = note(m, "[truncated]", REASON_TRUNCATED);
 	for (uint32_t i = sound_frames(m, at); i-- > 0;) {
-		uint32_t location = location_of(m, at, i);
-		struct resolve_frame frame = {0};
+		struct resolve_frame frame = frame_at(m, at, i);
 
 		if (is_cut_at(s, i))
 			frames[n++] = note(m, "[frames left out]", REASON_TRUNCATED);
-		if (location == MODEL_NONE)
+		if (frame.location == MODEL_NONE)
 			frame = note(m, "[not looked up]", REASON_PENDING);
-		else
-			frame = (struct resolve_frame){m->locations[location].symbol, location};
 		if (n && same_activation(m, &frames[n - 1], &frame))
 			n--;
-		else if (is_caller_unsure(m, s, i, location))
+		else if (is_caller_unsure(m, s, i, &frame))
 			frames[n++] = note(m, "[caller unsure]", REASON_UNSURE);
 		frames[n++] = frame;
 	}
@@ -156,52 +176,131 @@ static void keep(struct model *m, struct model_stack *s, const struct resolve_fr
 	m->resolved_cnt += cnt;
 }
 
-/* flags: STACK_KERNEL or 0. A file may say that one is the other: then it is none, since both
- * together have to find room. */
-static size_t put_stack(struct model *m, uint64_t id, uint32_t guess, uint64_t time_ns,
-			uint16_t flags, struct resolve_frame *frames)
+/* Whether its frames are kept, as they are at that time. */
+static bool is_kept(const struct model *m, const struct model_stack *s, uint64_t time_ns)
 {
-	uint32_t row = model_stack_find_at(m, id, guess);
-	struct stack_at at = {.time_ns = time_ns};
-	struct model_stack *s;
+	return m->settled && s->resolved_cnt && time_ns >= s->resolved_from_ns;
+}
+
+static size_t put_stack(struct model *m, struct model_stack *s, uint64_t time_ns,
+			struct resolve_frame *frames)
+{
+	struct stack_at at = {.s = s, .time_ns = time_ns};
 	size_t n;
 
-	if (row == MODEL_NONE || (m->stacks[row].flags & STACK_KERNEL) != flags) {
-		frames[0] = note(m, "[stack lost]", REASON_STACK_LOST);
-		return 1;
-	}
-	s = &m->stacks[row];
-	if (m->settled && s->resolved_cnt) {
+	if (is_kept(m, s, time_ns)) {
 		memcpy(frames, m->resolved + s->resolved, s->resolved_cnt * sizeof(*frames));
 		return s->resolved_cnt;
 	}
-	at.s = s;
 	n = walk_stack(m, &at, frames);
-	if (m->settled && !at.varies)
+	if (m->settled && !s->resolved_cnt && time_ns >= at.from_ns) {
 		keep(m, s, frames, n);
+		s->resolved_from_ns = at.from_ns;
+	}
 	return n;
+}
+
+size_t resolve_part(struct model *m, const struct resolve_part *part, uint64_t time_ns,
+		    struct resolve_frame *frames)
+{
+	if (part->stack != MODEL_NONE)
+		return put_stack(m, &m->stacks[part->stack], time_ns, frames);
+	frames[0] = note(m, part->note, part->reason);
+	return 1;
+}
+
+/* flags: STACK_KERNEL or 0. A file may say that one is the other: then it is none, since both
+ * together have to find room. */
+static struct resolve_part stack_part(const struct model *m, uint64_t id, uint32_t guess,
+				      uint16_t flags)
+{
+	struct resolve_part part = {model_stack_find_at(m, id, guess), "[stack lost]",
+				    REASON_STACK_LOST};
+
+	if (part.stack != MODEL_NONE && (m->stacks[part.stack].flags & STACK_KERNEL) != flags)
+		part.stack = MODEL_NONE;
+	return part;
+}
+
+static struct resolve_part note_part(const char *text, enum model_reason reason)
+{
+	return (struct resolve_part){MODEL_NONE, text, reason};
+}
+
+/* A stack without frames, which walk_stack() puts no note for. */
+static bool is_empty(const struct model *m, const struct resolve_part *part)
+{
+	const struct model_stack *s;
+
+	if (part->stack == MODEL_NONE)
+		return false;
+	s = &m->stacks[part->stack];
+	return !s->frame_cnt && !(s->flags & STACK_BROKEN) &&
+	       (s->flags & STACK_KERNEL || !(s->flags & STACK_TRUNCATED));
+}
+
+struct parts {
+	struct resolve_part *at;
+	size_t cnt, empty;
+};
+
+/* Those without frames come first, so that the last one has the leaf. */
+static void add_part(struct parts *parts, const struct model *m, struct resolve_part part)
+{
+	parts->at[parts->cnt++] = part;
+	if (!is_empty(m, &part))
+		return;
+	parts->at[parts->cnt - 1] = parts->at[parts->empty];
+	parts->at[parts->empty++] = part;
+}
+
+size_t resolve_parts(const struct model *m, const struct model_sample *sample,
+		     struct resolve_part ret_parts[static RESOLVE_PARTS])
+{
+	struct parts parts = {.at = ret_parts};
+
+	/* In captures of the resident recorder: who was not selected is counted, not shown. */
+	if (sample->flags & SAMPLE_FILTERED) {
+		ret_parts[0] = note_part("[not selected]", REASON_NAMED);
+		return 1;
+	}
+	if (sample->user_stack)
+		add_part(&parts, m, stack_part(m, sample->user_stack, sample->user_row, 0));
+	else if (sample->flags & SAMPLE_USER_STACK_FAULT)
+		add_part(&parts, m, note_part("[stack lost]", REASON_STACK_LOST));
+	if (sample->kernel_stack)
+		add_part(&parts, m,
+			 stack_part(m, sample->kernel_stack, sample->kernel_row, STACK_KERNEL));
+	else if (sample->flags & SAMPLE_KERNEL_STACK_FAULT)
+		add_part(&parts, m, note_part("[kernel stack lost]", REASON_STACK_LOST));
+	if (parts.empty == parts.cnt)
+		add_part(&parts, m, note_part("[no stack]", REASON_STACK_LOST));
+	return parts.cnt;
 }
 
 size_t resolve_sample(struct model *m, const struct model_sample *sample,
 		      struct resolve_frame *frames)
 {
-	size_t n = 0;
+	struct resolve_part parts[RESOLVE_PARTS];
+	size_t cnt = resolve_parts(m, sample, parts), n = 0;
 
-	/* In captures of the resident recorder: who was not selected is counted, not shown. */
-	if (sample->flags & SAMPLE_FILTERED) {
-		frames[n++] = note(m, "[not selected]", REASON_NAMED);
-		return n;
-	}
-	if (sample->user_stack)
-		n += put_stack(m, sample->user_stack, sample->user_row, sample->time_ns, 0, frames);
-	else if (sample->flags & SAMPLE_USER_STACK_FAULT)
-		frames[n++] = note(m, "[stack lost]", REASON_STACK_LOST);
-	if (sample->kernel_stack)
-		n += put_stack(m, sample->kernel_stack, sample->kernel_row, sample->time_ns,
-			       STACK_KERNEL, frames + n);
-	else if (sample->flags & SAMPLE_KERNEL_STACK_FAULT)
-		frames[n++] = note(m, "[kernel stack lost]", REASON_STACK_LOST);
-	if (!n)
-		frames[n++] = note(m, "[no stack]", REASON_STACK_LOST);
+	for (size_t i = 0; i < cnt; i++)
+		n += resolve_part(m, &parts[i], sample->time_ns, frames + n);
 	return n;
+}
+
+bool resolve_stack_lasts(const struct model *m, uint32_t stack)
+{
+	return is_kept(m, &m->stacks[stack], 0);
+}
+
+bool resolve_lasts(const struct model *m, const struct model_sample *sample)
+{
+	struct resolve_part parts[RESOLVE_PARTS];
+	size_t cnt = resolve_parts(m, sample, parts);
+
+	for (size_t i = 0; i < cnt; i++)
+		if (parts[i].stack != MODEL_NONE && !resolve_stack_lasts(m, parts[i].stack))
+			return false;
+	return true;
 }

@@ -26,6 +26,26 @@ struct resolve_frame {
 size_t resolve_sample(struct model *m, const struct model_sample *sample,
 		      struct resolve_frame *frames);
 
+/* What a sample is made of, the root first: a stack, or a note in place of one. */
+struct resolve_part {
+	uint32_t stack; /* row of m->stacks, or MODEL_NONE */
+	const char *note;
+	enum model_reason reason;
+};
+#define RESOLVE_PARTS 3
+
+/* Fills ret_parts and returns how many; at least 1. The last one has frames. */
+size_t resolve_parts(const struct model *m, const struct model_sample *sample,
+		     struct resolve_part ret_parts[static RESOLVE_PARTS]);
+/* The frames of one of them, as resolve_sample() has them. */
+size_t resolve_part(struct model *m, const struct resolve_part *part, uint64_t time_ns,
+		    struct resolve_frame *frames);
+
+/* True when a stack that was resolved, or all of a sample, means the same at any other time, so far
+ * as is known. */
+bool resolve_stack_lasts(const struct model *m, uint32_t stack);
+bool resolve_lasts(const struct model *m, const struct model_sample *sample);
+
 /* Row of the process of a sample. */
 static inline uint32_t resolve_process(const struct model *m, const struct model_sample *sample)
 {

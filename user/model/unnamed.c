@@ -2,37 +2,39 @@
 #include "model/unnamed.h"
 
 #include <errno.h>
+#include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compare.h"
-#include "model/paths.h"
+#include "bpf/events.h"
+#include "model/frame_book.h"
 
 /* breaks[] has a counter for each module, and behind them one for breaks nobody knows where, by why
  * they broke. */
-static void add_stack(struct unnamed *u, const struct model *m, const struct model_sample *sample,
-		      uint64_t weight)
+static void add_stack(struct unnamed *u, const struct model *m, const struct model_stack *s,
+		      uint64_t ticks)
 {
-	uint32_t row = sample->user_stack
-			       ? model_stack_find_at(m, sample->user_stack, sample->user_row)
-			       : MODEL_NONE;
-	const struct model_stack *s;
 	size_t place;
 
-	if (row == MODEL_NONE)
-		return;
-	s = &m->stacks[row];
-	u->user_stacks += weight;
-	u->cut += s->left_out > 0 ? weight : 0;
-	u->unsure += s->flags & STACK_UNSURE ? weight : 0;
+	u->user_stacks += ticks;
+	u->cut += s->left_out > 0 ? ticks : 0;
+	u->unsure += s->flags & STACK_UNSURE ? ticks : 0;
 	if (s->left_out > u->left_out_most)
 		u->left_out_most = s->left_out;
 	if (!(s->flags & STACK_BROKEN))
 		return;
-	u->broken += weight;
-	u->ends[s->end] += weight;
+	u->broken += ticks;
+	u->ends[s->end] += ticks;
 	place = s->broken_module < m->modules_cnt ? s->broken_module : m->modules_cnt;
-	u->breaks[place * STACK_END_CNT + s->end].samples += weight;
+	u->breaks[place * STACK_END_CNT + s->end].samples += ticks;
+}
+
+static void add_stacks(struct unnamed *u, const struct model *m, const struct frame_book *b)
+{
+	for (size_t i = 0; i < m->stacks_cnt; i++)
+		if (b->stacks[i] && !(m->stacks[i].flags & STACK_KERNEL))
+			add_stack(u, m, &m->stacks[i], b->stacks[i]);
 }
 
 static bool is_managed(const struct model_symbol *s)
@@ -50,37 +52,43 @@ enum named_by unnamed_named_by(const struct model *m, const struct model_symbol 
 }
 
 static void add_managed(struct unnamed *u, const struct model *m, const struct model_symbol *s,
-			uint32_t location, uint64_t weight)
+			uint32_t location, uint64_t ticks)
 {
 	if (!is_managed(s))
 		return;
-	u->managed += weight;
+	u->managed += ticks;
 	if (s->reason == REASON_NAMED)
-		u->managed_by[unnamed_named_by(m, s, location)] += weight;
+		u->managed_by[unnamed_named_by(m, s, location)] += ticks;
 	else
-		u->managed_unnamed += weight;
+		u->managed_unnamed += ticks;
 }
 
-static void add_frames(struct unnamed *u, const struct paths *p, uint64_t weight)
+static void add_location(struct unnamed *u, const struct model *m, const struct frame_book *b,
+			 uint32_t location)
 {
-	for (size_t i = 0; i < p->frames_cnt; i++) {
-		const struct resolve_frame *frame = &p->frames[i];
-		const struct model_symbol *s;
+	const struct model_location *l = &m->locations[location];
+	const struct model_symbol *s = &m->symbols[l->symbol];
+	uint64_t ticks = b->passed[location];
 
-		if (frame->symbol == MODEL_NONE)
-			continue;
-		s = &p->m->symbols[frame->symbol];
-		if (s->reason >= REASON_CNT)
-			continue;
-		if (s->kind != KIND_NOTE || s->reason == REASON_PENDING)
-			u->frames += weight;
-		add_managed(u, p->m, s, frame->location, weight);
-		u->by_reason[s->reason] += weight;
-		u->leaves[s->reason] += i + 1 == p->frames_cnt ? weight : 0;
-		if (frame->location != MODEL_NONE &&
-		    p->m->locations[frame->location].flags & LOCATION_LATER)
-			u->later += weight;
+	if (s->kind != KIND_NOTE || s->reason == REASON_PENDING)
+		u->frames += ticks;
+	add_managed(u, m, s, location, ticks);
+	u->by_reason[s->reason] += ticks;
+	u->leaves[s->reason] += b->ended[location];
+	if (l->flags & LOCATION_LATER)
+		u->later += ticks;
+}
+
+static void add_frames(struct unnamed *u, const struct model *m, const struct frame_book *b)
+{
+	for (uint32_t i = 0; i < m->locations_cnt; i++)
+		if (b->passed[i])
+			add_location(u, m, b, i);
+	for (int i = 0; i < REASON_CNT; i++) {
+		u->by_reason[i] += b->notes[i];
+		u->leaves[i] += b->notes_ended[i];
 	}
+	u->frames += b->notes[REASON_PENDING];
 }
 
 static const char *place_of(const struct model *m, size_t module)
@@ -136,12 +144,8 @@ static void merge_breaks(struct unnamed *u, size_t cnt)
 	qsort(u->breaks, u->breaks_cnt, sizeof(*u->breaks), compare_breaks);
 }
 
-static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
+static int begin_breaks(struct unnamed *u, const struct model *m, size_t cnt)
 {
-	struct paths p = {0};
-	size_t cnt = (m->modules_cnt + 1) * STACK_END_CNT;
-	int err;
-
 	u->breaks = calloc(cnt, sizeof(*u->breaks));
 	if (!u->breaks)
 		return -ENOMEM;
@@ -149,16 +153,24 @@ static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
 		u->breaks[i].place = place_of(m, i / STACK_END_CNT);
 		u->breaks[i].end = (enum stack_end)(i % STACK_END_CNT);
 	}
-	err = paths_begin(&p, m, process, PATHS_NO_METHODS);
-	while (!err && paths_next(&p)) {
-		uint64_t weight = model_weight(&m->samples[p.sample]);
+	return 0;
+}
 
-		u->samples += weight;
-		add_frames(u, &p, weight);
-		add_stack(u, m, &m->samples[p.sample], weight);
+static int unnamed_build(struct unnamed *u, struct model *m, uint32_t process)
+{
+	size_t cnt = (m->modules_cnt + 1) * STACK_END_CNT;
+	struct frame_book book = {0};
+	int err = begin_breaks(u, m, cnt);
+
+	if (!err)
+		err = frame_book_fill(&book, m, process);
+	if (!err) {
+		u->samples = book.samples;
+		add_frames(u, m, &book);
+		add_stacks(u, m, &book);
+		merge_breaks(u, cnt);
 	}
-	paths_end(&p);
-	merge_breaks(u, cnt);
+	frame_book_clear(&book);
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include "bpf/events.h"
 #include "judge/blocked.h"
 #include "judge/role.h"
+#include "model/frame_book.h"
 #include "model/paths.h"
 #include "output/flame_internal.h"
 
@@ -23,31 +24,59 @@ struct samples {
 	MODEL_TABLE(struct sample, rows);
 };
 
-static int add_tiers(struct flame_data *d, struct paths *p, uint64_t weight)
+static uint32_t *no_numbers(size_t cnt)
 {
-	const struct model *m = d->m;
-	int err = 0;
+	uint32_t *numbers = malloc((cnt + 1) * sizeof(*numbers));
 
-	for (size_t i = 0; !err && i < p->frames_cnt; i++) {
-		const struct model_location *location;
+	if (numbers)
+		memset(numbers, 0xff, (cnt + 1) * sizeof(*numbers));
+	return numbers;
+}
 
-		if (p->frames[i].location == MODEL_NONE)
-			continue;
-		location = &m->locations[p->frames[i].location];
-		if (*location->tier || location->flags & LOCATION_LATER)
-			err = flame_count_tier(d, method_of(&p->map, p->m, p->frames[i].symbol),
-					       location, weight);
+static int add_tiers(struct flame_data *d, struct method_map *map)
+{
+	struct frame_book book = {0};
+	int err = frame_book_fill(&book, d->m, MODEL_NONE);
+
+	for (uint32_t i = 0; !err && i < d->m->locations_cnt; i++) {
+		const struct model_location *l = &d->m->locations[i];
+
+		if (book.passed[i] && (*l->tier || l->flags & LOCATION_LATER))
+			err = flame_count_tier(d, method_of(map, d->m, l->symbol), l,
+					       book.passed[i]);
 	}
+	frame_book_clear(&book);
 	return err;
 }
 
-static int add_sample(struct flame_data *d, struct paths *p, struct samples *samples, bool blocked)
+/* nodes: by row of samples, where their stack ends, HASH_NONE = to be found. */
+static int find_node(struct flame_data *d, struct paths *p, uint64_t weight, uint32_t *nodes,
+		     uint32_t *ret_node)
+{
+	uint32_t process = d->m->threads[p->thread].process, *known = &nodes[p->first];
+	uint64_t cut = d->forest.cut;
+	int err;
+
+	if (*known != HASH_NONE) {
+		forest_add_again(&d->forest, *known, weight);
+		*ret_node = *known;
+		return 0;
+	}
+	if (p->first != p->sample)
+		paths_resolve(p);
+	err = forest_add(&d->forest, process, p->methods, p->methods_cnt, weight, ret_node);
+	if (!err && d->forest.cut == cut)
+		*known = *ret_node;
+	return err;
+}
+
+static int add_sample(struct flame_data *d, struct paths *p, struct samples *samples,
+		      uint32_t *nodes, bool blocked)
 {
 	const struct model_sample *sample = &d->m->samples[p->sample];
 	uint64_t weight = model_weight(sample);
-	uint32_t process = d->m->threads[p->thread].process, node = 0;
-	int err = forest_add_at(&d->forest, process, p->methods, p->methods_cnt, p->thread, weight,
-				&node);
+	uint32_t node = 0;
+	int err = find_node(d, p, weight, nodes, &node);
 
 	if (!err)
 		err = GROW(samples->rows, samples->rows_cnt, samples->rows_cap);
@@ -60,8 +89,8 @@ static int add_sample(struct flame_data *d, struct paths *p, struct samples *sam
 		.thread = p->thread,
 		.waiters = sample->waiters,
 	};
-	(blocked ? d->blocked_ms : d->cpu_samples)[process] += weight;
-	return blocked ? 0 : add_tiers(d, p, weight);
+	(blocked ? d->blocked_ms : d->cpu_samples)[d->m->threads[p->thread].process] += weight;
+	return 0;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -72,15 +101,25 @@ static int compare_times(const void *a, const void *b)
 	return c ? c : COMPARE(sa->thread, sb->thread);
 }
 
-static int gather(struct flame_data *d, struct samples *samples, bool blocked)
+static int gather_with(struct flame_data *d, struct samples *samples, uint32_t *nodes, bool blocked)
 {
 	struct paths paths = {0};
 	int err = paths_begin(&paths, d->m, MODEL_NONE,
-			      d->options->addresses ? 0 : PATHS_FOLD_UNNAMED);
+			      PATHS_ONCE | (d->options->addresses ? 0 : PATHS_FOLD_UNNAMED));
 
 	while (!err && paths_next(&paths))
-		err = add_sample(d, &paths, samples, blocked);
+		err = add_sample(d, &paths, samples, nodes, blocked);
+	if (!err && !blocked)
+		err = add_tiers(d, &paths.map);
 	paths_end(&paths);
+	return err;
+}
+
+static int gather(struct flame_data *d, struct samples *samples, bool blocked)
+{
+	_cleanup_free_ uint32_t *nodes = no_numbers(d->m->samples_cnt);
+	int err = nodes ? gather_with(d, samples, nodes, blocked) : -ENOMEM;
+
 	if (!err && samples->rows_cnt)
 		qsort(samples->rows, samples->rows_cnt, sizeof(*samples->rows), compare_times);
 	return err;
@@ -247,15 +286,6 @@ static int put_samples(struct flame_data *d, const struct samples *samples, cons
 			     first_at(samples, slice->end_ns));
 	}
 	return err;
-}
-
-static uint32_t *no_numbers(size_t cnt)
-{
-	uint32_t *numbers = malloc((cnt + 1) * sizeof(*numbers));
-
-	if (numbers)
-		memset(numbers, 0xff, (cnt + 1) * sizeof(*numbers));
-	return numbers;
 }
 
 static int put_all(struct flame_data *d, const struct samples *cpu, const struct samples *blocked)

@@ -31,7 +31,6 @@ static int append(struct forest *f, uint32_t parent, uint32_t key)
 		.parent = parent,
 		.first_child = HASH_NONE,
 		.next_sibling = HASH_NONE,
-		.last_thread = HASH_NONE,
 	};
 	return 0;
 }
@@ -67,50 +66,61 @@ static int child(struct forest *f, uint32_t process_node, uint32_t parent, uint3
 	return 0;
 }
 
-static void visit(struct forest_node *node, uint32_t thread, uint64_t weight)
+/* Goes on from `from`, which is in the tree of process_node (0: it is the root). */
+static int step(struct forest *f, uint32_t process_node, uint32_t from, uint32_t key)
 {
-	node->total += weight;
-	if (node->last_thread != thread)
-		node->threads++;
-	node->last_thread = thread;
+	struct forest_step next = {.key = key};
+	int err = GROW(f->last, f->last_cnt, f->last_cap);
+
+	if (!err)
+		err = child(f, process_node, from, key, &next.node);
+	if (!err)
+		f->last[f->last_cnt++] = next;
+	return err;
 }
 
-int forest_add_at(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
-		  uint32_t thread, uint64_t weight, uint32_t *ret_node)
+/* Leaves of the way to the last sample what this one has in common with it. */
+static void keep_shared(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt)
 {
-	uint32_t at = 0, process_node = 0;
+	size_t i = 0;
+
+	while (i < f->last_cnt && i <= cnt && f->last[i].key == (i ? frames[i - 1] : process))
+		i++;
+	f->last_cnt = i;
+}
+
+int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
+	       uint64_t weight, uint32_t *ret_node)
+{
 	int err = f->nodes_cnt ? 0 : append(f, HASH_NONE, HASH_NONE);
 
 	if (err)
 		return err;
-	visit(&f->nodes[0], thread, weight);
-	err = child(f, 0, 0, process, &process_node);
-	if (!err) {
-		at = process_node;
-		visit(&f->nodes[at], thread, weight);
-	}
-	for (size_t i = 0; !err && i < cnt; i++) {
-		err = child(f, process_node, at, frames[i], &at);
-		if (!err)
-			visit(&f->nodes[at], thread, weight);
-	}
-	if (err == -ENOSPC) {
+	keep_shared(f, process, frames, cnt);
+	if (!f->last_cnt)
+		err = step(f, 0, 0, process);
+	while (!err && f->last_cnt <= cnt)
+		err = step(f, f->last[0].node, f->last[f->last_cnt - 1].node,
+			   frames[f->last_cnt - 1]);
+	if (err == -ENOSPC)
 		f->cut++;
-		err = 0;
-	}
-	if (err)
+	else if (err)
 		return err;
-	f->nodes[at].self += weight;
-	*ret_node = at;
+	*ret_node = f->last_cnt ? f->last[f->last_cnt - 1].node : 0;
+	f->nodes[*ret_node].self += weight;
 	return 0;
 }
 
-int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
-	       uint32_t thread, uint64_t weight)
+/* Children come behind their parents. */
+static void sum_totals(struct forest *f)
 {
-	uint32_t node;
+	for (size_t i = f->nodes_cnt; i-- > 0;) {
+		struct forest_node *node = &f->nodes[i];
 
-	return forest_add_at(f, process, frames, cnt, thread, weight, &node);
+		node->total += node->self;
+		if (i)
+			f->nodes[node->parent].total += node->total;
+	}
 }
 
 struct order {
@@ -138,6 +148,7 @@ int forest_link(struct forest *f, forest_compare_fn compare, const void *arg)
 	_cleanup_free_ uint32_t *rows = NULL;
 
 	hash_clear(&f->index);
+	sum_totals(f);
 	if (!cnt)
 		return 0;
 	rows = calloc(cnt, sizeof(*rows));
@@ -170,6 +181,7 @@ uint32_t forest_next(const struct forest *f, uint32_t top, uint32_t node, size_t
 void forest_clear(struct forest *f)
 {
 	free(f->nodes);
+	free(f->last);
 	hash_clear(&f->index);
 	*f = (struct forest){0};
 }

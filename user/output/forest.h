@@ -18,11 +18,13 @@ struct forest_node {
 	uint32_t key;	 /* process row in children of the root, symbol row below; unused in it */
 	uint32_t parent; /* node, HASH_NONE for the root */
 	uint32_t first_child, next_sibling; /* node or HASH_NONE, in the order of forest_link() */
-	uint32_t threads;		    /* distinct threads among total */
-	uint32_t last_thread;		    /* builder's mark */
 	uint32_t below;			    /* of a process: its nodes */
-	uint64_t total;			    /* weight of the samples that pass through here */
-	uint64_t self;			    /* of those that end here */
+	uint64_t total; /* weight of the samples that pass through here, by forest_link() */
+	uint64_t self;	/* of those that end here */
+};
+
+struct forest_step {
+	uint32_t key, node;
 };
 
 struct forest {
@@ -30,24 +32,28 @@ struct forest {
 	size_t nodes_cnt, nodes_cap;
 	uint64_t cut; /* samples whose stack was cut since a bound was reached */
 	struct hash_index index;
+	/* The way to the last sample, from its process on: the next one often shares its callers.
+	 */
+	struct forest_step *last;
+	size_t last_cnt, last_cap;
 };
 
-/*
- * Adds a sample of that weight: cnt frames from the root of the thread to the leaf. All samples of
- * one thread must come in a row, or threads are counted twice. Starts from a zeroed forest. 0 or
- * -ENOMEM.
- */
+/* Adds a sample of that weight: cnt frames from the root of the thread to the leaf; the node where
+ * its stack ends. Starts from a zeroed forest. 0 or -ENOMEM. */
 int forest_add(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
-	       uint32_t thread, uint64_t weight);
-/* The same; the node where its stack ends. */
-int forest_add_at(struct forest *f, uint32_t process, const uint32_t *frames, size_t cnt,
-		  uint32_t thread, uint64_t weight, uint32_t *ret_node);
+	       uint64_t weight, uint32_t *ret_node);
+
+/* Adds another sample of a stack that ended there, and was not cut. */
+static inline void forest_add_again(struct forest *f, uint32_t node, uint64_t weight)
+{
+	f->nodes[node].self += weight;
+}
 
 /* Orders two siblings; level 0 = processes, 1 = frames. Ties keep the order of their arrival. */
 typedef int (*forest_compare_fn)(const struct forest_node *a, const struct forest_node *b,
 				 int level, const void *arg);
 
-/* Links children in order, once, after the last forest_add(). 0 or -ENOMEM. */
+/* Sums totals and links children in order, once, after the last forest_add(). 0 or -ENOMEM. */
 int forest_link(struct forest *f, forest_compare_fn compare, const void *arg);
 
 /* The node after `node` in preorder within the subtree of top, HASH_NONE at its end. *depth, the

@@ -31,17 +31,22 @@ bool capture_file_overdue(const struct capture_file *r)
 
 static int on_progress(void *context)
 {
-	return capture_file_overdue(context);
+	const struct capture_file *r = context;
+
+	return capture_file_overdue(r) || (r->stop && *r->stop);
 }
 
-/* Nothing but plain reads of plain tables: no functions, no recursion, no other statements. */
+/* Nothing but plain reads of plain tables: no functions but the reader's, no recursion, no other
+ * statements. */
 static int authorize(void *context, int action, const char *a, const char *b, const char *database,
 		     const char *inner)
 {
-	(void)context, (void)b, (void)database, (void)inner;
+	(void)context, (void)database, (void)inner;
 	if (action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_TRANSACTION)
 		return SQLITE_OK;
 	if (action == SQLITE_PRAGMA && a && !strcmp(a, "table_xinfo"))
+		return SQLITE_OK;
+	if (action == SQLITE_FUNCTION && b && !strcmp(b, TABLE_TAKER))
 		return SQLITE_OK;
 	return SQLITE_DENY;
 }

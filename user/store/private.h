@@ -6,6 +6,7 @@
  * and the way from SQLite's errors to errno. The layout exists once (columns.c), and serves writer,
  * reader, CREATE TABLE and the manual.
  */
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -183,8 +184,15 @@ const void *mapping_row(const struct model *m, uint32_t process, uint32_t number
  */
 const char *store_vfs(void);
 
-/* Prepares the statement that writes a whole row / reads all rows, of which the file has those
- * columns. 0 or negative errno. */
+/*
+ * The function of SQL that is handed each row of a table that is read, an aggregate without a
+ * result (https://www.sqlite.org/appfunc.html): the reader's own. To ask SQLite for each column of
+ * each row takes twice the instructions.
+ */
+#define TABLE_TAKER "hotrun_take"
+
+/* Prepares the statement that writes a whole row / hands TABLE_TAKER all rows, of which the file
+ * has those columns. 0 or negative errno. */
 int table_prepare_write(sqlite3 *db, enum store_table table, sqlite3_stmt **ret_stmt);
 int table_prepare_read(sqlite3 *db, enum store_table table, struct column_set columns,
 		       sqlite3_stmt **ret_stmt);
@@ -198,10 +206,10 @@ struct table_totals {
 	uint64_t sums[STORE_COLUMNS_MAX];
 };
 /*
- * Fills *row from the row that stmt stands on; texts are interned in m, blobs borrowed until the
- * next step. 0, or -EBADMSG where a value has the wrong type or range.
+ * Fills *row from what TABLE_TAKER was called with; texts are interned in m, blobs borrowed until
+ * it returns. 0, or -EBADMSG where a value has the wrong type or range.
  */
-int table_read(sqlite3_stmt *stmt, enum store_table table, struct model *m, uint64_t *ret_id,
+int table_read(sqlite3_value **values, enum store_table table, struct model *m, uint64_t *ret_id,
 	       union store_row *row, struct table_totals *totals);
 
 /* Negative errno of the last failure of db. */
@@ -259,8 +267,9 @@ struct capture_file {
 	uint64_t file_bytes; /* of database and journal */
 	/* CLOCK_THREAD_CPUTIME_ID: a hostile file must not take for ever */
 	uint64_t cpu_deadline_ns;
-	char *copy_dir;	 /* private folder with the copy, NULL = read in place */
-	uint32_t tables; /* that it has, a bit each */
+	const volatile sig_atomic_t *stop; /* reading ends where it is not 0; or NULL */
+	char *copy_dir;			   /* private folder with the copy, NULL = read in place */
+	uint32_t tables;		   /* that it has, a bit each */
 	struct column_set columns[TABLE_CNT];
 	uint32_t off;	/* OFF_* of those that it lacks */
 	uint32_t newer; /* tables, a bit each, with columns of a newer version */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two ways a row goes by the layout of its table: into a statement, out of one. */
+/* The two ways a row goes by the layout of its table: into a statement, out of a query. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static int prepare(sqlite3 *db, enum store_table table, bool write, struct colum
 	if (write)
 		fprintf(out, "REPLACE INTO \"%s\" (", t->name);
 	else
-		fputs("SELECT ", out);
+		fputs("SELECT " TABLE_TAKER "(", out);
 	if (t->has_id)
 		fputs("id", out);
 	for (int i = 0; i < t->column_cnt; i++) {
@@ -44,7 +44,7 @@ static int prepare(sqlite3 *db, enum store_table table, bool write, struct colum
 	} else {
 		/* A file's own indexes are not trusted, and the order of the table is the order we
 		 * want. */
-		fprintf(out, " FROM main.\"%s\" NOT INDEXED", t->name);
+		fprintf(out, ") FROM main.\"%s\" NOT INDEXED", t->name);
 	}
 	if (fclose(out))
 		return -ENOMEM;
@@ -150,15 +150,14 @@ static int read_sum(uint64_t v, char *field, uint64_t *sum)
 	return 0;
 }
 
-static int read_integer(sqlite3_stmt *stmt, int n, const struct column *c, char *field,
-			uint64_t *sum)
+static int read_integer(sqlite3_value *value, const struct column *c, char *field, uint64_t *sum)
 {
-	sqlite3_int64 v = sqlite3_column_int64(stmt, n);
+	sqlite3_int64 v = sqlite3_value_int64(value);
 
 	/* Whatever is no number reads as 0: the type is asked for only then, which halves the
 	 * time. */
-	if (!v && sqlite3_column_type(stmt, n) != SQLITE_INTEGER) {
-		if (c->type != COLUMN_ROW || sqlite3_column_type(stmt, n) != SQLITE_NULL)
+	if (!v && sqlite3_value_type(value) != SQLITE_INTEGER) {
+		if (c->type != COLUMN_ROW || sqlite3_value_type(value) != SQLITE_NULL)
 			return -EBADMSG;
 		*(uint32_t *)field = MODEL_NONE;
 		return 0;
@@ -189,13 +188,13 @@ static int read_integer(sqlite3_stmt *stmt, int n, const struct column *c, char 
 	}
 }
 
-static int read_text(sqlite3_stmt *stmt, int n, const struct column *c, struct model *m,
-		     char *field, uint64_t *bytes)
+static int read_text(sqlite3_value *value, const struct column *c, struct model *m, char *field,
+		     uint64_t *bytes)
 {
 	const char *text;
 	int len;
 
-	switch (sqlite3_column_type(stmt, n)) {
+	switch (sqlite3_value_type(value)) {
 	case SQLITE_TEXT:
 		break;
 	case SQLITE_NULL: /* the row was zeroed: a NULL pointer stays */
@@ -203,8 +202,8 @@ static int read_text(sqlite3_stmt *stmt, int n, const struct column *c, struct m
 	default:
 		return -EBADMSG;
 	}
-	text = (const char *)sqlite3_column_text(stmt, n);
-	len = sqlite3_column_bytes(stmt, n);
+	text = (const char *)sqlite3_value_text(value);
+	len = sqlite3_value_bytes(value);
 	if (!text)
 		return -ENOMEM;
 	*bytes += (uint64_t)len;
@@ -215,8 +214,8 @@ static int read_text(sqlite3_stmt *stmt, int n, const struct column *c, struct m
 	return 0;
 }
 
-static int read_column(sqlite3_stmt *stmt, int n, const struct column *c, struct model *m,
-		       char *field, uint64_t *bytes, uint64_t *sum)
+static int read_column(sqlite3_value *value, const struct column *c, struct model *m, char *field,
+		       uint64_t *bytes, uint64_t *sum)
 {
 	struct blob *blob = (struct blob *)field;
 
@@ -224,34 +223,34 @@ static int read_column(sqlite3_stmt *stmt, int n, const struct column *c, struct
 	case COLUMN_LETTER:
 	case COLUMN_TEXT:
 	case COLUMN_TEXT_OR_NULL:
-		return read_text(stmt, n, c, m, field, bytes);
+		return read_text(value, c, m, field, bytes);
 	case COLUMN_BLOB:
-		if (sqlite3_column_type(stmt, n) != SQLITE_BLOB)
+		if (sqlite3_value_type(value) != SQLITE_BLOB)
 			return -EBADMSG;
-		blob->bytes = sqlite3_column_blob(stmt, n);
-		blob->len = (size_t)sqlite3_column_bytes(stmt, n);
+		blob->bytes = sqlite3_value_blob(value);
+		blob->len = (size_t)sqlite3_value_bytes(value);
 		*bytes += blob->len;
 		return blob->len && !blob->bytes ? -ENOMEM : 0;
 	default:
-		return read_integer(stmt, n, c, field, sum);
+		return read_integer(value, c, field, sum);
 	}
 }
 
-int table_read(sqlite3_stmt *stmt, enum store_table table, struct model *m, uint64_t *ret_id,
+int table_read(sqlite3_value **values, enum store_table table, struct model *m, uint64_t *ret_id,
 	       union store_row *row, struct table_totals *totals)
 {
 	const struct table_layout *t = &store_tables[table];
-	int n = 0, err;
+	int err;
 
 	memset(row, 0, sizeof(*row));
 	*ret_id = 0;
 	if (t->has_id) {
-		if (sqlite3_column_type(stmt, n) != SQLITE_INTEGER)
+		if (sqlite3_value_type(*values) != SQLITE_INTEGER)
 			return -EBADMSG;
-		*ret_id = (uint64_t)sqlite3_column_int64(stmt, n++);
+		*ret_id = (uint64_t)sqlite3_value_int64(*values++);
 	}
 	for (int i = 0; i < t->column_cnt; i++) {
-		err = read_column(stmt, n++, &t->columns[i], m, (char *)row + t->columns[i].offset,
+		err = read_column(values[i], &t->columns[i], m, (char *)row + t->columns[i].offset,
 				  &totals->bytes, &totals->sums[i]);
 		if (err)
 			return err;

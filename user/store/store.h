@@ -7,6 +7,8 @@
  * A file that is read may come from a stranger: opened read-only and defensively, counts checked
  * against its size, every row checked before it enters the model. No threads.
  */
+#include <signal.h>
+
 #include "model/model.h"
 
 struct store;
@@ -49,6 +51,8 @@ void store_free(struct store *store);
  * MODEL_MAX_* bound; -EBUSY locked for seconds; -ENOSPC no room for the copy; -EIO; -ENOMEM.
  */
 int store_read(const char *path, struct model **ret_model);
+/* The same; -EINTR soon after *stop is no longer 0. */
+int store_read_until(const char *path, const volatile sig_atomic_t *stop, struct model **ret_model);
 
 /*
  * Opens a finished capture to give it better names, and reads it. result NULL: in place, the file
