@@ -19,9 +19,11 @@
 #define NARROW_COLUMNS	    110
 #define ROLE_COLUMNS_NARROW 14
 #define AGE_COLUMNS_NARROW  8
-/* Of each method of a line's chain, at the least; of who holds a lock. */
+/* Of each method of a line's chain, at the least, where there is more than one; of one alone; of
+ * what stands between them. */
 #define METHOD_COLUMNS 16
-#define HOLDER_COLUMNS 24
+#define METHOD_LEAST   4
+#define ARROW_COLUMNS  3
 /* Of helpers below each other: the nursery, what it forks. */
 #define HELPER_LEVELS 3u
 /* Of each name of a chain, so that all have room. */
@@ -148,6 +150,22 @@ static const char *wait_words(const struct standing_group *g)
 	return stand_wait_text(g->wait);
 }
 
+/* How many methods there is room for: of three the one in between goes first, which is how, then
+ * the last. Returns what they have together. */
+static size_t fit_chain(uint32_t chain[STANDING_CHAIN], size_t *n, size_t room, size_t fixed)
+{
+	for (;;) {
+		size_t words = fixed + ARROW_COLUMNS * *n;
+		size_t left = room > words ? room - words : 0;
+
+		if (*n <= 1 || left >= METHOD_COLUMNS * *n)
+			return left;
+		if (*n == STANDING_CHAIN)
+			chain[1] = chain[2];
+		--*n;
+	}
+}
+
 /* Where there is little room, two thirds of it are for the first: what people look for. */
 void threads_chain(char text[static CELL_BYTES], const struct model *m,
 		   const struct standing *standing, const struct standing_group *g, size_t room,
@@ -157,15 +175,15 @@ void threads_chain(char text[static CELL_BYTES], const struct model *m,
 	char names[STANDING_CHAIN][NAME_BYTES];
 	size_t n = standing_chain(m, standing, g, chain), wanted = 0, at = 0;
 	const char *wait = wait_words(g);
+	char holder[40] = "";
 	bool is_tight;
-	size_t fixed;
 
 	/* What lies in between is how. */
 	if (narrow && n == STANDING_CHAIN)
 		chain[1] = chain[--n];
-	fixed = text_columns(wait) + 3 * n + (g->holder ? HOLDER_COLUMNS : 0);
-
-	room = room > fixed ? room - fixed : 0;
+	if (g->holder)
+		snprintf(holder, sizeof(holder), " (held by thread %" PRIu32 ")", g->holder);
+	room = fit_chain(chain, &n, room, text_columns(wait) + strlen(holder));
 	for (size_t i = 0; i < n; i++) {
 		chain_method_name(names[i], &m->symbols[chain[i]]);
 		wanted += text_columns(names[i]);
@@ -176,15 +194,13 @@ void threads_chain(char text[static CELL_BYTES], const struct model *m,
 		size_t most = i + 1 == n ? room : i ? room / (n - i) : room * 2 / 3;
 
 		if (is_tight)
-			text_shorten(names[i], most > METHOD_COLUMNS ? most : METHOD_COLUMNS,
+			text_shorten(names[i], most > METHOD_LEAST ? most : METHOD_LEAST,
 				     managed ? CUT_START : CUT_MIDDLE);
 		room -= text_columns(names[i]) < room ? text_columns(names[i]) : room;
 		at += (size_t)snprintf(text + at, CELL_BYTES - at, "%.*s → ", CHAIN_NAME_BYTES,
 				       names[i]);
 	}
-	at += (size_t)snprintf(text + at, CELL_BYTES - at, "%s", wait);
-	if (g->holder)
-		snprintf(text + at, CELL_BYTES - at, " (held by thread %" PRIu32 ")", g->holder);
+	snprintf(text + at, CELL_BYTES - at, "%s%s", wait, holder);
 }
 
 static void put_tids(const struct page *p, const struct standing_group *g)
