@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/helper_names.h"
+#include "base/text.h"
+#include "judge/deadlock.h"
 #include "output/chain.h"
 #include "output/label.h"
 #include "output/threads.h"
@@ -34,6 +38,7 @@ struct page {
 	const struct model *m;
 	const struct stands *stands;
 	const struct standing *standing;
+	const struct deadlocks *deadlocks;
 	struct threads_options options;
 	struct threads_count all;
 	unsigned int lines;	 /* left */
@@ -267,6 +272,26 @@ static void put_process(const struct page *p, size_t from, size_t to)
 	fputc('\n', p->out);
 }
 
+/* "deadlock, each waits for what the next one holds: debit 17 → credit 18 → debit 17" */
+static void put_deadlocks(const struct page *p, uint32_t process)
+{
+	for (size_t i = 0; i < p->deadlocks->cnt; i++) {
+		const struct deadlock *d = &p->deadlocks->rows[i];
+
+		if (d->process != process)
+			continue;
+		fputs("   deadlock, each waits for what the next one holds:", p->out);
+		for (uint32_t k = 0; k <= d->cnt; k++) {
+			const struct model_thread *t = &p->m->threads[d->threads[k % d->cnt]];
+			char name[NAME_BYTES];
+
+			text_copy_safe(name, sizeof(name), t->comm, strlen(t->comm));
+			fprintf(p->out, "%s %s %" PRIu32, k ? " →" : "", name, t->tid);
+		}
+		fputc('\n', p->out);
+	}
+}
+
 static bool is_shown(const struct page *p, const struct standing_group *g)
 {
 	return p->options.all || ((!g->idle || p->options.idle) && p->lines);
@@ -291,8 +316,10 @@ static size_t put_groups(struct page *p, size_t from)
 			*(g->idle && !p->options.idle ? &p->idle : &p->left_out) += g->threads;
 			continue;
 		}
-		if (!begun)
+		if (!begun) {
 			put_process(p, from, to);
+			put_deadlocks(p, process);
+		}
 		begun = true;
 		put_group(p, g);
 		p->lines -= p->lines > 0;
@@ -347,17 +374,21 @@ static void put_foot(const struct page *p)
 int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options)
 {
+	_cleanup_free_ struct deadlocks *deadlocks = deadlocks_new(m, stands, standing);
 	struct page p = {
 		.out = out,
 		.m = m,
 		.stands = stands,
 		.standing = standing,
+		.deadlocks = deadlocks,
 		.options = *options,
 		.lines = options->lines,
 		.all = threads_count(m, standing->groups, standing->groups_cnt,
 				     options->all || options->own),
 	};
 
+	if (!deadlocks)
+		return -ENOMEM;
 	if (!p.options.width)
 		p.options.width = THREADS_DEFAULT_WIDTH;
 	if (p.options.width < THREADS_MIN_WIDTH)
