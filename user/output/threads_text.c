@@ -343,12 +343,42 @@ static void put_head(const struct page *p)
 					  : "as the recording ended");
 }
 
+/* Whether a .NET frame of it has no name only because that did not come in time. */
+static bool is_late(const struct page *p, const struct standing_group *g)
+{
+	for (size_t i = 0; i < g->methods_cnt; i++) {
+		const struct model_symbol *s =
+			&p->m->symbols[p->standing->methods[g->first_method + i]];
+
+		if (model_is_managed(s) &&
+		    (s->reason == REASON_PENDING || s->reason == REASON_LIMIT ||
+		     s->reason == REASON_BUDGET || s->reason == REASON_FILE_TIMEOUT))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t late_threads(const struct page *p)
+{
+	uint64_t threads = 0;
+
+	for (size_t i = 0; i < p->standing->groups_cnt; i++)
+		threads += is_late(p, &p->standing->groups[i]) ? p->standing->groups[i].threads : 0;
+	return threads;
+}
+
 static void put_foot(const struct page *p)
 {
 	const struct stands *stands = p->stands;
+	uint64_t late = late_threads(p);
 
-	if (p->idle || p->left_out || stands->gone || p->all.moved || p->all.sampled || p->all.own)
+	if (late || p->idle || p->left_out || stands->gone || p->all.moved || p->all.sampled ||
+	    p->all.own)
 		fputc('\n', p->out);
+	if (late)
+		fprintf(p->out, "%s with methods whose names did not come in time: %s\n",
+			number_count(late).text,
+			stands->pass_ns ? "look again" : "`hotrun rename` may find them");
 	if (p->idle)
 		fprintf(p->out, "%s idle not shown (--idle shows them)\n",
 			number_count(p->idle).text);

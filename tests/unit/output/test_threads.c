@@ -257,3 +257,30 @@ Test(threads, no_group_is_wider_than_was_asked)
 		drop(&h);
 	}
 }
+
+Test(threads, names_that_did_not_come_in_time_are_told)
+{
+	static const enum model_reason reasons[] = {REASON_PENDING, REASON_NO_PERF_MAP};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		struct host h = make();
+		struct threads_options options = {.time = AT};
+		uint32_t late = build_unnamed(h.m, CORE, 0x1000, KIND_IMAGE, reasons[i]);
+		char *text = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+
+		cr_assert(out);
+		PUT(&h, 950, "late", 5 * BUILD_SECOND, 'S', late);
+		standing_free(h.standing);
+		h.standing = standing_new(h.m, &h.stands);
+		cr_assert(h.standing);
+		cr_assert_eq(threads_text_write(out, h.m, &h.stands, h.standing, &options), 0);
+		fclose(out);
+		cr_expect_eq(strstr(text, "\n1 with methods whose names did not come in time: look "
+					  "again\n") != NULL,
+			     reasons[i] == REASON_PENDING, "%s", text);
+		free(text);
+		drop(&h);
+	}
+}
