@@ -1830,11 +1830,15 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 static int find_holders(struct collector *c, struct stands *stands, struct lock_waits *waits,
 			uint64_t end_ns)
 {
+	uint64_t begin_ns = clock_now_ns();
+
 	while (!names_holders(c->names, c->model, waits->rows, waits->cnt, end_ns) &&
 	       clock_now_ns() < end_ns) {
 		wait_names_moment(c->names);
 		names_tail(c->names, c->model, c->tailed_ns);
 	}
+	log_debug("threads: who holds the locks of %zu took %" PRIu64 " us", waits->cnt,
+		  (clock_now_ns() - begin_ns) / 1000);
 	for (size_t i = 0; i < waits->cnt; i++) {
 		struct model_stand *s = &stands->rows[waits->rows[i].row];
 
