@@ -218,39 +218,72 @@ void collector_look_at_end(struct collector *c)
 	collector_look_at_all(c);
 }
 
+/* Looks until nothing is missing that may come in time, and names what was found. */
+static int look_and_name(struct collector *c, const uint32_t *processes, size_t cnt,
+			 uint64_t begin_ns, uint64_t ns, struct stands *stands,
+			 struct lock_waits *waits)
+{
+	int err = 0;
+
+	for (int i = 0; i < STAND_PASSES && !err; i++) {
+		collector_drain(c);
+		books_read_accounts(&c->books, true);
+		err = pass_over_stands(c, ns, processes, cnt, stands, waits);
+		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
+			break;
+		wait_names_tables(c->rooms.feed, c->rooms.model, c->rooms.names, processes, cnt,
+				  begin_ns + ns * 3 / 4);
+	}
+	if (err)
+		return err;
+	collector_drain(c);
+	take_ticks(c, stands);
+	log_debug("threads: looked at after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
+	naming_settle_stands(&c->naming, stands, begin_ns + ns);
+	log_debug("threads: named after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
+	return 0;
+}
+
+/* Whether looking again may show more of them: where a runtime's code is may be known by now, which
+ * is found out as its methods are named. */
+static bool is_worth_another(struct collector *c, const uint32_t *processes, size_t cnt,
+			     const struct stands *stands)
+{
+	const struct model *m = c->rooms.model;
+	bool broken = false;
+
+	for (size_t i = 0; i < stands->cnt && !broken; i++)
+		broken = m->processes[m->threads[stands->rows[i].at.thread].process].flags &
+				 PROCESS_DOTNET &&
+			 stands_is_broken(m, &stands->rows[i]);
+	return broken && note_stands(c, processes, cnt, stands);
+}
+
 int collector_read_stands(struct collector *c, const uint32_t *processes, size_t cnt, uint64_t ns,
 			  struct stands *stands)
 {
 	uint64_t begin_ns = clock_now_ns(), end_ns = begin_ns + ns;
 	struct lock_waits waits = {0};
-	int err = 0;
+	int err;
 
 	if (session_stands_why(c->rooms.session))
 		return -ENOTSUP;
 	collector_drain(c);
 	prepare_stands(c, processes, cnt, begin_ns + ns / 2);
 	log_debug("threads: tables after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
-	for (int i = 0; i < STAND_PASSES && !err; i++) {
-		collector_drain(c);
-		books_read_accounts(&c->books, true);
-		err = pass_over_stands(c, ns, processes, cnt, stands, &waits);
-		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
-			break;
+	err = look_and_name(c, processes, cnt, begin_ns, ns, stands, &waits);
+	if (!err && clock_now_ns() < begin_ns + ns / 2 &&
+	    is_worth_another(c, processes, cnt, stands)) {
 		wait_names_tables(c->rooms.feed, c->rooms.model, c->rooms.names, processes, cnt,
 				  begin_ns + ns * 3 / 4);
+		err = look_and_name(c, processes, cnt, begin_ns, ns, stands, &waits);
 	}
 	if (c->rooms.feed)
 		unwind_feed_hurry(c->rooms.feed, false);
-	if (err) {
-		lock_waits_clear(&waits);
-		return err;
-	}
-	collector_drain(c);
-	take_ticks(c, stands);
-	log_debug("threads: looked at after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
-	naming_settle_stands(&c->naming, stands, end_ns);
-	log_debug("threads: named after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
 	if (end_ns < clock_now_ns() + HOLDERS_NS)
 		end_ns = clock_now_ns() + HOLDERS_NS;
-	return lock_waits_tell(&waits, &c->rooms, stands, c->naming.tailed_ns, end_ns);
+	if (!err)
+		err = lock_waits_tell(&waits, &c->rooms, stands, c->naming.tailed_ns, end_ns);
+	lock_waits_clear(&waits);
+	return err;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/log.h"
 #include "collect/lock_waits.h"
 #include "collect/wait_names.h"
 #include "names/holders.h"
@@ -31,11 +33,15 @@ void lock_waits_note(struct lock_waits *w, const struct model *m, const struct e
 int lock_waits_tell(struct lock_waits *w, const struct rooms *rooms, struct stands *stands,
 		    uint64_t tailed_ns, uint64_t end_ns)
 {
+	uint64_t begin_ns = clock_now_ns();
+
 	while (!names_holders(rooms->names, rooms->model, w->rows, w->cnt, end_ns) &&
 	       clock_now_ns() < end_ns) {
 		wait_names_moment(rooms->names);
 		names_tail(rooms->names, rooms->model, tailed_ns);
 	}
+	log_debug("threads: who holds the locks of %zu took %" PRIu64 " us", w->cnt,
+		  (clock_now_ns() - begin_ns) / 1000);
 	for (size_t i = 0; i < w->cnt; i++) {
 		struct model_stand *s = &stands->rows[w->rows[i].row];
 

@@ -68,7 +68,8 @@
 	  "a line a thick trunk of those that were hurt, or used most CPU: seconds hurt, "    \
 	  "requests hurt, share of its CPU, process, method; tabs between them. What "        \
 	  "`hotrun history` remembers of a capture",                                          \
-	  trunks_write, "it has no samples")
+	  trunks_write,                                                                       \
+	  "its lines are shares of CPU; `hotrun report --blocked` has where threads waited")
 
 struct format {
 	const char *name, *what;

@@ -330,6 +330,8 @@ static int build(struct builder *w, struct model *m)
 	const struct standing *s;
 	int err;
 
+	if (stands_complete(m))
+		return -ENOMEM;
 	b->rows = (struct stands){.rows = m->stands, .cnt = m->stands_cnt};
 	b->standing = standing_new_of(m, &b->rows, has_time, NULL);
 	if (!b->standing)
@@ -415,7 +417,7 @@ static int put_samples(struct model *m, const struct standing *s, const struct s
 int blocked_as_samples(struct model *m, bool idle)
 {
 	struct stands rows = {.rows = m->stands, .cnt = m->stands_cnt};
-	struct standing *s = standing_new_of(m, &rows, has_time, NULL);
+	struct standing *s = stands_complete(m) ? NULL : standing_new_of(m, &rows, has_time, NULL);
 	int err = s ? 0 : -ENOMEM;
 
 	if (s)

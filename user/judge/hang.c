@@ -161,13 +161,18 @@ static void add_place(struct search *s, const struct standing_group *g, double w
 		p->longest_ns = longest_ns;
 }
 
+/* Of as many the one that tells most: who holds what they wait for is known. */
 static const struct place *most_of(const struct search *s)
 {
 	const struct place *most = NULL;
 
-	for (size_t i = 0; i < s->places_cnt; i++)
-		if (!most || s->places[i].weight > most->weight)
-			most = &s->places[i];
+	for (size_t i = 0; i < s->places_cnt; i++) {
+		const struct place *p = &s->places[i];
+
+		if (!most || p->weight > most->weight ||
+		    (p->weight >= most->weight && p->group->holder && !most->group->holder))
+			most = p;
+	}
 	return most;
 }
 

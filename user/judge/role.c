@@ -13,15 +13,16 @@ static const struct {
 	const char *start;
 	enum role role;
 } known[] = {
-	{".NET TP Worker", ROLE_POOL_WORKER}, {".NET TP Gate", ROLE_POOL_GATE},
-	{".NET TP Wait", ROLE_POOL_WAIT},     {".NET Timer", ROLE_TIMER},
-	{".NET Finalizer", ROLE_FINALIZER},   {".NET Server GC", ROLE_GC_SERVER},
-	{".NET BGC", ROLE_GC_BACKGROUND},     {".NET Tiered", ROLE_TIERING},
-	{".NET Sockets", ROLE_SOCKETS},	      {".NET Long Runni", ROLE_LONG_RUNNING},
-	{".NET EventPipe", ROLE_DIAGNOSTICS}, {".NET DebugPipe", ROLE_DIAGNOSTICS},
-	{".NET Debugger", ROLE_DIAGNOSTICS},  {".NET Counter Po", ROLE_DIAGNOSTICS},
-	{".NET SynchManag", ROLE_SIGNALS},    {".NET SigHandler", ROLE_SIGNALS},
-	{".NET File Watch", ROLE_FILE_WATCH}, {"Console logger", ROLE_CONSOLE_LOGGER},
+	{".NET TP Worker", ROLE_POOL_WORKER},  {".NET TP Gate", ROLE_POOL_GATE},
+	{".NET TP Wait", ROLE_POOL_WAIT},      {".NET Timer", ROLE_TIMER},
+	{".NET Finalizer", ROLE_FINALIZER},    {".NET Server GC", ROLE_GC_SERVER},
+	{".NET BGC", ROLE_GC_BACKGROUND},      {".NET Tiered", ROLE_TIERING},
+	{".NET Sockets", ROLE_SOCKETS},	       {".NET Long Runni", ROLE_LONG_RUNNING},
+	{".NET EventPipe", ROLE_DIAGNOSTICS},  {".NET DebugPipe", ROLE_DIAGNOSTICS},
+	{".NET Debugger", ROLE_DIAGNOSTICS},   {".NET Counter Po", ROLE_DIAGNOSTICS},
+	{".NET SynchManag", ROLE_SIGNALS},     {".NET SigHandler", ROLE_SIGNALS},
+	{".NET File Watch", ROLE_FILE_WATCH},  {"Console logger", ROLE_CONSOLE_LOGGER},
+	{".NET Long Task", ROLE_LONG_RUNNING},
 };
 
 static const char *const texts[ROLE_CNT] = {

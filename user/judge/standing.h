@@ -15,12 +15,13 @@
 
 /* What a thread is held by, told from its state, its kernel frames, else its system call. */
 enum stand_wait {
-	WAIT_RUNS,  /* for nothing: it is on a CPU */
-	WAIT_CPU,   /* it could run */
-	WAIT_LOCK,  /* futex: locks, conditions, semaphores of user code */
-	WAIT_SLEEP, /* a time to pass */
-	WAIT_EPOLL, /* for whichever of many files */
-	WAIT_POLL,  /* the same by poll and select */
+	WAIT_RUNS,	/* for nothing: it is on a CPU */
+	WAIT_CPU,	/* it could run */
+	WAIT_LOCK,	/* futex: locks, conditions, semaphores of user code */
+	WAIT_FILE_LOCK, /* flock, and locks of parts of files */
+	WAIT_SLEEP,	/* a time to pass */
+	WAIT_EPOLL,	/* for whichever of many files */
+	WAIT_POLL,	/* the same by poll and select */
 	WAIT_PIPE,
 	WAIT_NETWORK, /* for one socket, UNIX ones among them */
 	WAIT_DISK,    /* for a block device or a file system */

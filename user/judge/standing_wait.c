@@ -10,6 +10,7 @@ static const struct {
 	[WAIT_RUNS] = {"runs", "runs"},
 	[WAIT_CPU] = {"cpu", "waits for a CPU"},
 	[WAIT_LOCK] = {"lock", "futex"},
+	[WAIT_FILE_LOCK] = {"file-lock", "lock of a file"},
 	[WAIT_SLEEP] = {"sleep", "sleep"},
 	[WAIT_EPOLL] = {"epoll", "epoll"},
 	[WAIT_POLL] = {"poll", "poll"},
@@ -45,6 +46,11 @@ static const struct {
 } kernel_frames[] = {
 	{"futex_", WAIT_LOCK},
 	{"do_futex", WAIT_LOCK},
+	{"flock_lock_", WAIT_FILE_LOCK},
+	{"posix_lock_", WAIT_FILE_LOCK},
+	{"locks_lock_", WAIT_FILE_LOCK},
+	{"fcntl_setlk", WAIT_FILE_LOCK},
+	{"__do_sys_flock", WAIT_FILE_LOCK},
 	{"do_nanosleep", WAIT_SLEEP},
 	{"hrtimer_nanosleep", WAIT_SLEEP},
 	{"common_nsleep", WAIT_SLEEP},
@@ -106,12 +112,13 @@ static const struct {
 	uint16_t call;
 	enum stand_wait wait;
 } calls[] = {
-	{7, WAIT_POLL},	     {23, WAIT_POLL},	  {34, WAIT_SIGNAL},  {35, WAIT_SLEEP},
-	{42, WAIT_NETWORK},  {43, WAIT_NETWORK},  {44, WAIT_NETWORK}, {45, WAIT_NETWORK},
-	{46, WAIT_NETWORK},  {47, WAIT_NETWORK},  {61, WAIT_CHILD},   {128, WAIT_SIGNAL},
-	{130, WAIT_SIGNAL},  {202, WAIT_LOCK},	  {230, WAIT_SLEEP},  {232, WAIT_EPOLL},
-	{247, WAIT_CHILD},   {270, WAIT_POLL},	  {271, WAIT_POLL},   {281, WAIT_EPOLL},
-	{288, WAIT_NETWORK}, {299, WAIT_NETWORK}, {441, WAIT_EPOLL},  {449, WAIT_LOCK},
+	{7, WAIT_POLL},	    {23, WAIT_POLL},	 {34, WAIT_SIGNAL},   {35, WAIT_SLEEP},
+	{42, WAIT_NETWORK}, {43, WAIT_NETWORK},	 {44, WAIT_NETWORK},  {45, WAIT_NETWORK},
+	{46, WAIT_NETWORK}, {47, WAIT_NETWORK},	 {61, WAIT_CHILD},    {73, WAIT_FILE_LOCK},
+	{128, WAIT_SIGNAL}, {130, WAIT_SIGNAL},	 {202, WAIT_LOCK},    {230, WAIT_SLEEP},
+	{232, WAIT_EPOLL},  {247, WAIT_CHILD},	 {270, WAIT_POLL},    {271, WAIT_POLL},
+	{281, WAIT_EPOLL},  {288, WAIT_NETWORK}, {299, WAIT_NETWORK}, {441, WAIT_EPOLL},
+	{449, WAIT_LOCK},
 };
 
 static enum stand_wait by_call(uint64_t call)
@@ -139,6 +146,37 @@ static enum stand_wait by_frames(const struct model *m, const uint32_t *methods,
 	return WAIT_OTHER;
 }
 
+/* What the class library does by a futex, or by asking others, and is called something else by who
+ * looks for it. */
+static const struct {
+	const char *start;
+	enum stand_wait wait;
+} library_frames[] = {
+	{"System.Threading.Thread.Sleep", WAIT_SLEEP},
+	{"System.Diagnostics.Process.WaitForExit", WAIT_CHILD},
+	{"System.Diagnostics.ProcessWaitState.", WAIT_CHILD},
+	{"System.Net.Dns.", WAIT_NETWORK},
+};
+
+/* By methods of it that the application called. */
+static enum stand_wait by_library(const struct model *m, const uint32_t *methods, size_t cnt,
+				  enum stand_wait otherwise)
+{
+	for (size_t i = cnt; i-- > 0;) {
+		const struct model_symbol *s = &m->symbols[methods[i]];
+
+		if (!model_is_managed(s))
+			continue;
+		if (s->application || s->reason != REASON_NAMED)
+			break;
+		for (size_t k = 0; k < sizeof(library_frames) / sizeof(library_frames[0]); k++)
+			if (!strncmp(s->name, library_frames[k].start,
+				     strlen(library_frames[k].start)))
+				return library_frames[k].wait;
+	}
+	return otherwise;
+}
+
 enum stand_wait standing_wait(const struct model *m, const struct model_stand *s,
 			      const uint32_t *methods, size_t methods_cnt)
 {
@@ -160,7 +198,10 @@ enum stand_wait standing_wait(const struct model *m, const struct model_stand *s
 		break;
 	}
 	wait = by_frames(m, methods, methods_cnt);
-	return wait == WAIT_OTHER ? by_call(s->call) : wait;
+	if (wait == WAIT_OTHER)
+		wait = by_call(s->call);
+	return wait == WAIT_LOCK || wait == WAIT_POLL ? by_library(m, methods, methods_cnt, wait)
+						      : wait;
 }
 
 /* --- idle ------------------------------------------------------------------------------------ */

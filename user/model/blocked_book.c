@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "model/stand.h"
 
 /* Threads that one look chooses, of all processes together: of those in brief waits, whose stacks
  * are read each time (10 us), and of those in lasting ones. */
@@ -100,14 +101,6 @@ static struct blocked_process *process_of(struct blocked_book *b, uint32_t row)
 	return &b->processes[row];
 }
 
-static bool is_broken(const struct model *m, const struct model_stand *s)
-{
-	uint32_t row = s->at.user_stack ? model_stack_find(m, s->at.user_stack) : MODEL_NONE;
-
-	return row != MODEL_NONE && m->stacks[row].end != STACK_END_UNTOLD &&
-	       (m->stacks[row].end != STACK_END_ROOT || m->stacks[row].flags & STACK_UNSURE);
-}
-
 static void recall(const struct blocked_thread *t, struct model_stand *s)
 {
 	s->at.kernel_stack = t->kernel_stack;
@@ -129,7 +122,7 @@ static void remember(struct blocked_thread *t, const struct model *m, const stru
 	t->poll_files = s->poll_files;
 	t->flags = s->flags;
 	t->is_known = !(s->flags & STAND_MOVED);
-	t->is_broken = is_broken(m, s);
+	t->is_broken = stands_is_broken(m, s);
 }
 
 /* Whether it is in the wait of that row, or in one that is like it: brief ones at the same place

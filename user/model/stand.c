@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/stand.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -28,6 +29,48 @@ uint32_t stands_now_slice(const struct model *m)
 		if (m->stands[i].now && (slice == MODEL_NONE || m->stands[i].slice > slice))
 			slice = m->stands[i].slice;
 	return slice;
+}
+
+bool stands_is_broken(const struct model *m, const struct model_stand *s)
+{
+	uint32_t row = s->at.user_stack ? model_stack_find(m, s->at.user_stack) : MODEL_NONE;
+
+	return row != MODEL_NONE && m->stacks[row].end != STACK_END_UNTOLD &&
+	       (m->stacks[row].end != STACK_END_ROOT || m->stacks[row].flags & STACK_UNSURE);
+}
+
+/* Ages are by a clock that stands between two ticks. */
+#define AGE_OFF_NS 20000000ull
+
+/* Whether the wait of a row was under way at an earlier one of its thread. */
+static bool is_same_wait(const struct model_stand *later, const struct model_stand *s)
+{
+	return later->age_ns != STAND_AGE_UNKNOWN && later->at.time_ns >= s->at.time_ns &&
+	       later->age_ns > AGE_OFF_NS + (later->at.time_ns - s->at.time_ns) &&
+	       later->at.kernel_stack == s->at.kernel_stack && later->state == s->state;
+}
+
+int stands_complete(struct model *m)
+{
+	uint32_t *last = malloc((m->threads_cnt + 1) * sizeof(*last));
+
+	if (!last)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->threads_cnt; i++)
+		last[i] = MODEL_NONE;
+	for (size_t i = m->stands_cnt; i-- > 0;) {
+		struct model_stand *s = &m->stands[i];
+		uint32_t *later = &last[s->at.thread];
+
+		if (!s->at.user_stack || s->sampled || s->flags & STAND_MOVED)
+			continue;
+		if (!stands_is_broken(m, s))
+			*later = (uint32_t)i;
+		else if (*later != MODEL_NONE && is_same_wait(&m->stands[*later], s))
+			s->at.user_stack = m->stands[*later].at.user_stack;
+	}
+	free(last);
+	return 0;
 }
 
 struct holder_key {

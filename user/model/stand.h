@@ -27,6 +27,14 @@ int stands_add(struct stands *s, const struct model_stand *stand);
 /* The slice of the newest look at every thread (model_stand.now) in the model's own rows, or
  * MODEL_NONE: a capture may have more than one. */
 uint32_t stands_now_slice(const struct model *m);
+/* The stack of that row does not reach its thread's root, as far as it was looked for. */
+bool stands_is_broken(const struct model *m, const struct model_stand *s);
+/*
+ * Where a thread has not run from one row of the model's to a later one, it stood in the first as
+ * in the second: what could not be walked then, before its tables were there, gets the later stack.
+ * 0 or -ENOMEM.
+ */
+int stands_complete(struct model *m);
 /* Of a pass over all threads of some processes: holder, as the namespace of the thread that waits
  * sees it, becomes the tid of the host, or 0 where no thread of its process is called so. 0 or
  * -ENOMEM. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/cleanup.h"
+#include "judge/deadlock.h"
 #include "output/json.h"
 #include "output/threads.h"
 
@@ -80,14 +83,37 @@ static void put_group(struct json *j, const struct model *m, const struct stands
 	json_end(j);
 }
 
+static void put_deadlocks(struct json *j, const struct model *m, const struct deadlocks *deadlocks,
+			  const struct threads_options *options)
+{
+	json_array(j, "deadlocks");
+	for (size_t i = 0; i < deadlocks->cnt; i++) {
+		const struct deadlock *d = &deadlocks->rows[i];
+
+		if (!options->all && !options->own && threads_is_own(m, d->process))
+			continue;
+		json_object(j, NULL);
+		json_count(j, "pid", m->processes[d->process].tgid);
+		json_array(j, "tids");
+		for (uint32_t k = 0; k < d->cnt; k++)
+			json_count(j, NULL, m->threads[d->threads[k]].tid);
+		json_end(j);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 int threads_json_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options)
 {
 	const struct threads_count n = threads_count(m, standing->groups, standing->groups_cnt,
 						     options->all || options->own);
+	_cleanup_free_ struct deadlocks *deadlocks = deadlocks_new(m, stands, standing);
 	size_t groups = 0, cut = 0;
 	struct json j;
 
+	if (!deadlocks)
+		return -ENOMEM;
 	json_begin(&j, out, "threads");
 	json_text(&j, "hotrun", m->host.version);
 	json_text(&j, "host", m->host.name);
@@ -103,6 +129,7 @@ int threads_json_write(FILE *out, const struct model *m, const struct stands *st
 	json_count(&j, "moved_threads", n.moved);
 	json_count(&j, "unknown_threads", stands->gone);
 	json_count(&j, "own_threads", n.own);
+	put_deadlocks(&j, m, deadlocks, options);
 	json_array(&j, "groups");
 	for (size_t i = 0; i < standing->groups_cnt; i++)
 		if (!options->all && !options->own &&

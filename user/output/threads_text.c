@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/helper_names.h"
+#include "base/text.h"
+#include "judge/deadlock.h"
 #include "output/chain.h"
 #include "output/label.h"
 #include "output/threads.h"
@@ -19,9 +23,11 @@
 #define NARROW_COLUMNS	    110
 #define ROLE_COLUMNS_NARROW 14
 #define AGE_COLUMNS_NARROW  8
-/* Of each method of a line's chain, at the least; of who holds a lock. */
+/* Of each method of a line's chain, at the least, where there is more than one; of one alone; of
+ * what stands between them. */
 #define METHOD_COLUMNS 16
-#define HOLDER_COLUMNS 24
+#define METHOD_LEAST   4
+#define ARROW_COLUMNS  3
 /* Of helpers below each other: the nursery, what it forks. */
 #define HELPER_LEVELS 3u
 /* Of each name of a chain, so that all have room. */
@@ -32,6 +38,7 @@ struct page {
 	const struct model *m;
 	const struct stands *stands;
 	const struct standing *standing;
+	const struct deadlocks *deadlocks;
 	struct threads_options options;
 	struct threads_count all;
 	unsigned int lines;	 /* left */
@@ -148,6 +155,22 @@ static const char *wait_words(const struct standing_group *g)
 	return stand_wait_text(g->wait);
 }
 
+/* How many methods there is room for: of three the one in between goes first, which is how, then
+ * the last. Returns what they have together. */
+static size_t fit_chain(uint32_t chain[STANDING_CHAIN], size_t *n, size_t room, size_t fixed)
+{
+	for (;;) {
+		size_t words = fixed + ARROW_COLUMNS * *n;
+		size_t left = room > words ? room - words : 0;
+
+		if (*n <= 1 || left >= METHOD_COLUMNS * *n)
+			return left;
+		if (*n == STANDING_CHAIN)
+			chain[1] = chain[2];
+		--*n;
+	}
+}
+
 /* Where there is little room, two thirds of it are for the first: what people look for. */
 void threads_chain(char text[static CELL_BYTES], const struct model *m,
 		   const struct standing *standing, const struct standing_group *g, size_t room,
@@ -157,15 +180,15 @@ void threads_chain(char text[static CELL_BYTES], const struct model *m,
 	char names[STANDING_CHAIN][NAME_BYTES];
 	size_t n = standing_chain(m, standing, g, chain), wanted = 0, at = 0;
 	const char *wait = wait_words(g);
+	char holder[40] = "";
 	bool is_tight;
-	size_t fixed;
 
 	/* What lies in between is how. */
 	if (narrow && n == STANDING_CHAIN)
 		chain[1] = chain[--n];
-	fixed = text_columns(wait) + 3 * n + (g->holder ? HOLDER_COLUMNS : 0);
-
-	room = room > fixed ? room - fixed : 0;
+	if (g->holder)
+		snprintf(holder, sizeof(holder), " (held by thread %" PRIu32 ")", g->holder);
+	room = fit_chain(chain, &n, room, text_columns(wait) + strlen(holder));
 	for (size_t i = 0; i < n; i++) {
 		chain_method_name(names[i], &m->symbols[chain[i]]);
 		wanted += text_columns(names[i]);
@@ -176,15 +199,13 @@ void threads_chain(char text[static CELL_BYTES], const struct model *m,
 		size_t most = i + 1 == n ? room : i ? room / (n - i) : room * 2 / 3;
 
 		if (is_tight)
-			text_shorten(names[i], most > METHOD_COLUMNS ? most : METHOD_COLUMNS,
+			text_shorten(names[i], most > METHOD_LEAST ? most : METHOD_LEAST,
 				     managed ? CUT_START : CUT_MIDDLE);
 		room -= text_columns(names[i]) < room ? text_columns(names[i]) : room;
 		at += (size_t)snprintf(text + at, CELL_BYTES - at, "%.*s → ", CHAIN_NAME_BYTES,
 				       names[i]);
 	}
-	at += (size_t)snprintf(text + at, CELL_BYTES - at, "%s", wait);
-	if (g->holder)
-		snprintf(text + at, CELL_BYTES - at, " (held by thread %" PRIu32 ")", g->holder);
+	snprintf(text + at, CELL_BYTES - at, "%s%s", wait, holder);
 }
 
 static void put_tids(const struct page *p, const struct standing_group *g)
@@ -251,6 +272,26 @@ static void put_process(const struct page *p, size_t from, size_t to)
 	fputc('\n', p->out);
 }
 
+/* "deadlock, each waits for what the next one holds: debit 17 → credit 18 → debit 17" */
+static void put_deadlocks(const struct page *p, uint32_t process)
+{
+	for (size_t i = 0; i < p->deadlocks->cnt; i++) {
+		const struct deadlock *d = &p->deadlocks->rows[i];
+
+		if (d->process != process)
+			continue;
+		fputs("   deadlock, each waits for what the next one holds:", p->out);
+		for (uint32_t k = 0; k <= d->cnt; k++) {
+			const struct model_thread *t = &p->m->threads[d->threads[k % d->cnt]];
+			char name[NAME_BYTES];
+
+			text_copy_safe(name, sizeof(name), t->comm, strlen(t->comm));
+			fprintf(p->out, "%s %s %" PRIu32, k ? " →" : "", name, t->tid);
+		}
+		fputc('\n', p->out);
+	}
+}
+
 static bool is_shown(const struct page *p, const struct standing_group *g)
 {
 	return p->options.all || ((!g->idle || p->options.idle) && p->lines);
@@ -275,8 +316,10 @@ static size_t put_groups(struct page *p, size_t from)
 			*(g->idle && !p->options.idle ? &p->idle : &p->left_out) += g->threads;
 			continue;
 		}
-		if (!begun)
+		if (!begun) {
 			put_process(p, from, to);
+			put_deadlocks(p, process);
+		}
 		begun = true;
 		put_group(p, g);
 		p->lines -= p->lines > 0;
@@ -300,12 +343,42 @@ static void put_head(const struct page *p)
 					  : "as the recording ended");
 }
 
+/* Whether a .NET frame of it has no name only because that did not come in time. */
+static bool is_late(const struct page *p, const struct standing_group *g)
+{
+	for (size_t i = 0; i < g->methods_cnt; i++) {
+		const struct model_symbol *s =
+			&p->m->symbols[p->standing->methods[g->first_method + i]];
+
+		if (model_is_managed(s) &&
+		    (s->reason == REASON_PENDING || s->reason == REASON_LIMIT ||
+		     s->reason == REASON_BUDGET || s->reason == REASON_FILE_TIMEOUT))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t late_threads(const struct page *p)
+{
+	uint64_t threads = 0;
+
+	for (size_t i = 0; i < p->standing->groups_cnt; i++)
+		threads += is_late(p, &p->standing->groups[i]) ? p->standing->groups[i].threads : 0;
+	return threads;
+}
+
 static void put_foot(const struct page *p)
 {
 	const struct stands *stands = p->stands;
+	uint64_t late = late_threads(p);
 
-	if (p->idle || p->left_out || stands->gone || p->all.moved || p->all.sampled || p->all.own)
+	if (late || p->idle || p->left_out || stands->gone || p->all.moved || p->all.sampled ||
+	    p->all.own)
 		fputc('\n', p->out);
+	if (late)
+		fprintf(p->out, "%s with methods whose names did not come in time: %s\n",
+			number_count(late).text,
+			stands->pass_ns ? "look again" : "`hotrun rename` may find them");
 	if (p->idle)
 		fprintf(p->out, "%s idle not shown (--idle shows them)\n",
 			number_count(p->idle).text);
@@ -331,17 +404,21 @@ static void put_foot(const struct page *p)
 int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,
 		       const struct standing *standing, const struct threads_options *options)
 {
+	_cleanup_free_ struct deadlocks *deadlocks = deadlocks_new(m, stands, standing);
 	struct page p = {
 		.out = out,
 		.m = m,
 		.stands = stands,
 		.standing = standing,
+		.deadlocks = deadlocks,
 		.options = *options,
 		.lines = options->lines,
 		.all = threads_count(m, standing->groups, standing->groups_cnt,
 				     options->all || options->own),
 	};
 
+	if (!deadlocks)
+		return -ENOMEM;
 	if (!p.options.width)
 		p.options.width = THREADS_DEFAULT_WIDTH;
 	if (p.options.width < THREADS_MIN_WIDTH)

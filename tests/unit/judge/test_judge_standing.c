@@ -96,6 +96,7 @@ static const struct wait_case waits[] = {
 	{"anon_pipe_read", STAND_CALL_NONE, 'S', 0, WAIT_PIPE},
 	{"pipe_read", STAND_CALL_NONE, 'S', 0, WAIT_PIPE},
 	{"do_wait", STAND_CALL_NONE, 'S', 0, WAIT_CHILD},
+	{"flock_lock_inode_wait", STAND_CALL_NONE, 'S', 0, WAIT_FILE_LOCK},
 	{"inet_csk_accept", STAND_CALL_NONE, 'S', 0, WAIT_NETWORK},
 	{"request_wait_answer", STAND_CALL_NONE, 'D', 0, WAIT_DISK},
 	{"io_schedule", STAND_CALL_NONE, 'D', 0, WAIT_DISK},
@@ -106,6 +107,7 @@ static const struct wait_case waits[] = {
 	{NULL, 202, 'S', 0, WAIT_LOCK},
 	{NULL, 232, 'S', 0, WAIT_EPOLL},
 	{NULL, 61, 'S', 0, WAIT_CHILD},
+	{NULL, 73, 'S', 0, WAIT_FILE_LOCK},
 	{NULL, 0, 'S', 0, WAIT_OTHER},
 #endif
 	/* The state comes first. */
@@ -130,6 +132,41 @@ Test(standing, waits_are_told_by_state_frames_and_system_call)
 		if (c->name)
 			frames[cnt++] = build_symbol(f.m, c->name, "[kernel]", KIND_KERNEL, false);
 		cr_expect_eq(standing_wait(f.m, &s, frames, cnt), c->wait, "case %zu", i);
+	}
+	drop(&f);
+}
+
+/* Whatever the library does for it. */
+Test(standing, waits_of_the_class_library_are_what_they_are_called)
+{
+	static const struct {
+		const char *method, *kernel;
+		bool below; /* the application's code */
+		enum stand_wait wait;
+	} rows[] = {
+		{"System.Threading.Thread.Sleep", "futex_do_wait", true, WAIT_SLEEP},
+		{"System.Diagnostics.Process.WaitForExit", "futex_do_wait", true, WAIT_CHILD},
+		{"System.Net.Dns.GetHostAddresses", "do_sys_poll", true, WAIT_NETWORK},
+		{"System.Net.Dns.GetHostAddresses", "anon_pipe_read", true, WAIT_PIPE},
+		{"System.Threading.Tasks.Task.Wait", "futex_do_wait", true, WAIT_LOCK},
+		/* It called the application's, which waits. */
+		{"System.Net.Dns.GetHostAddresses", "futex_do_wait", false, WAIT_LOCK},
+	};
+	struct fixture f = make();
+	uint32_t application = build_symbol(f.m, "Shop.Desk.Serve", "Shop.Desk", KIND_JIT, true);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct model_stand s = {.state = 'S', .call = STAND_CALL_NONE};
+		uint32_t method = build_symbol(f.m, rows[i].method, "System.Private.CoreLib",
+					       KIND_IMAGE, false);
+		uint32_t frames[] = {
+			f.start,
+			rows[i].below ? application : method,
+			rows[i].below ? method : application,
+			build_symbol(f.m, rows[i].kernel, "[kernel]", KIND_KERNEL, false),
+		};
+
+		cr_expect_eq(standing_wait(f.m, &s, frames, 4), rows[i].wait, "row %zu", i);
 	}
 	drop(&f);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who holds what threads wait for, told by the number that its own namespace has for it. */
 #include <criterion/criterion.h>
+#include <linux/types.h>
 
 #include "build_model.h"
+#include "bpf/events.h"
 #include "model/stand.h"
 
 static void add(struct stands *s, uint32_t thread, uint32_t ns_tid, uint32_t holder)
@@ -51,4 +53,65 @@ Test(stand, of_several_looks_at_every_thread_the_newest_counts)
 	model_stand_add(m, &row);
 	cr_expect_eq(stands_now_slice(m), 9);
 	model_free(m);
+}
+
+/* A row of the model's of that thread, as it stood at a time (ms), for so long. */
+static struct model_stand *put_row(struct model *m, uint32_t thread, uint64_t at_ms,
+				   uint64_t age_ms, uint64_t stack)
+{
+	struct model_stand row = {
+		.at = {.thread = thread, .time_ns = at_ms * 1000000, .user_stack = stack},
+		.age_ns = age_ms == UINT64_MAX ? STAND_AGE_UNKNOWN : age_ms * 1000000,
+		.state = 'S'};
+
+	cr_assert_eq(model_stand_add(m, &row), 0);
+	return &m->stands[m->stands_cnt - 1];
+}
+
+static uint64_t build_stack(struct model *m, uint32_t thread, uint32_t frame, uint32_t end)
+{
+	uint64_t key;
+
+	build_samples(m, thread, 1, 0, &frame, 1);
+	key = m->samples[m->samples_cnt - 1].user_stack;
+	m->stacks[model_stack_find(m, key)].end = end;
+	return key;
+}
+
+Test(stand, what_was_not_walked_in_a_wait_is_what_was_walked_in_it_later)
+{
+	static const struct {
+		const char *what;
+		uint64_t at_ms, age_ms; /* of the later row; the first one is of 1,000 ms */
+		bool same;
+	} rows[] = {
+		{"it has stood there for long", 3000, 9000, true},
+		{"it began just before", 3000, 2040, true},
+		{"too near to tell", 3000, 2010, false},
+		{"it ran in between", 3000, 1500, false},
+		{"since when it stands there nobody knows", 3000, UINT64_MAX, false},
+		{"of an earlier time", 500, 9000, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct model *m = build_model(1, 99);
+		uint32_t shop = build_process(m, 7, "shop", 0);
+		uint32_t thread = build_thread(m, shop, 7, "shop", 0, 'S');
+		uint32_t other = build_thread(m, shop, 8, "shop", 0, 'S');
+		uint64_t broken =
+			build_stack(m, thread, build_symbol(m, "read", "libc.so.6", KIND_NATIVE, 0),
+				    STACK_END_NOT_YET);
+		uint64_t whole = build_stack(
+			m, thread, build_symbol(m, "main", "shop", KIND_NATIVE, 0), STACK_END_ROOT);
+
+		put_row(m, thread, 1000, 900, broken);
+		put_row(m, other, 1100, 900, broken); /* of whom nothing more is known */
+		put_row(m, thread, rows[i].at_ms, rows[i].age_ms, whole);
+		cr_assert_eq(stands_complete(m), 0);
+		cr_expect_eq(m->stands[0].at.user_stack, rows[i].same ? whole : broken, "%s",
+			     rows[i].what);
+		cr_expect_eq(m->stands[1].at.user_stack, broken);
+		cr_expect_eq(m->stands[2].at.user_stack, whole);
+		model_free(m);
+	}
 }

@@ -221,3 +221,66 @@ Test(threads, a_full_disk_is_an_error)
 	fclose(full);
 	drop(&h);
 }
+
+/* In columns: bytes but for those that go on a character. */
+static size_t columns_of(const char *line, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += (line[i] & 0xc0) != 0x80;
+	return n;
+}
+
+Test(threads, no_group_is_wider_than_was_asked)
+{
+	for (unsigned int width = THREADS_MIN_WIDTH; width < 140; width++) {
+		struct host h = make();
+		struct threads_options options = {.width = width, .idle = true, .time = AT};
+		char *text = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+
+		cr_assert(out);
+		cr_assert_eq(threads_text_write(out, h.m, &h.stands, h.standing, &options), 0);
+		fclose(out);
+		for (const char *line = text; *line;) {
+			size_t n = strcspn(line, "\n");
+
+			/* Of a group: its number of threads stands at the right of its column. */
+			if (*line == ' ')
+				cr_expect_leq(columns_of(line, n), width, "%u: %.*s", width, (int)n,
+					      line);
+			line += n + (line[n] != '\0');
+		}
+		free(text);
+		drop(&h);
+	}
+}
+
+Test(threads, names_that_did_not_come_in_time_are_told)
+{
+	static const enum model_reason reasons[] = {REASON_PENDING, REASON_NO_PERF_MAP};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		struct host h = make();
+		struct threads_options options = {.time = AT};
+		uint32_t late = build_unnamed(h.m, CORE, 0x1000, KIND_IMAGE, reasons[i]);
+		char *text = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+
+		cr_assert(out);
+		PUT(&h, 950, "late", 5 * BUILD_SECOND, 'S', late);
+		standing_free(h.standing);
+		h.standing = standing_new(h.m, &h.stands);
+		cr_assert(h.standing);
+		cr_assert_eq(threads_text_write(out, h.m, &h.stands, h.standing, &options), 0);
+		fclose(out);
+		cr_expect_eq(strstr(text, "\n1 with methods whose names did not come in time: look "
+					  "again\n") != NULL,
+			     reasons[i] == REASON_PENDING, "%s", text);
+		free(text);
+		drop(&h);
+	}
+}
