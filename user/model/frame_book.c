@@ -21,29 +21,19 @@ struct filling {
 	bool any_varies;
 };
 
-static void add_frame(struct filling *f, const struct resolve_frame *frame, uint64_t ticks,
-		      uint64_t ended)
-{
-	uint8_t reason;
-
-	if (frame->location != MODEL_NONE) {
-		f->b->passed[frame->location] += ticks;
-		if (ended)
-			f->b->ended[frame->location] += ended;
-		return;
-	}
-	if (frame->symbol == MODEL_NONE) /* no room for it */
-		return;
-	reason = f->m->symbols[frame->symbol].reason;
-	f->b->notes[reason] += ticks;
-	f->b->notes_ended[reason] += ended;
-}
-
 /* The cnt frames of a part; ended: of samples in which nothing follows it. */
 static void add_frames(struct filling *f, size_t cnt, uint64_t ticks, uint64_t ended)
 {
+	const struct model_symbol *symbols = f->m->symbols;
+	struct frame_book *b = f->b;
+
 	for (size_t i = 0; i < cnt; i++)
-		add_frame(f, &f->frames[i], ticks, i + 1 == cnt ? ended : 0);
+		if (f->frames[i].location != MODEL_NONE)
+			b->passed[f->frames[i].location] += ticks;
+		else if (f->frames[i].symbol != MODEL_NONE) /* else there was no room for it */
+			b->notes[symbols[f->frames[i].symbol].reason] += ticks;
+	if (ended && f->frames[cnt - 1].symbol != MODEL_NONE)
+		b->leaves[symbols[f->frames[cnt - 1].symbol].reason] += ended;
 }
 
 static void add_part(struct filling *f, const struct resolve_part *part,
@@ -92,7 +82,7 @@ static void count_frames(struct filling *f)
 
 		if (!f->b->stacks[i])
 			continue;
-		cnt = resolve_part(f->m, &part, 0, f->frames);
+		cnt = resolve_part(f->m, &part, UINT64_MAX, f->frames);
 		f->varies[i] = !resolve_stack_lasts(f->m, i);
 		f->any_varies |= f->varies[i];
 		if (!f->varies[i])
@@ -128,11 +118,10 @@ int frame_book_fill(struct frame_book *b, struct model *m, uint32_t process)
 
 	*b = (struct frame_book){
 		.passed = calloc(m->locations_cnt + 1, sizeof(*b->passed)),
-		.ended = calloc(m->locations_cnt + 1, sizeof(*b->ended)),
 		.stacks = calloc(m->stacks_cnt + 1, sizeof(*b->stacks)),
 		.stacks_ended = calloc(m->stacks_cnt + 1, sizeof(*b->stacks_ended)),
 	};
-	if (f.frames && f.varies && b->passed && b->ended && b->stacks && b->stacks_ended) {
+	if (f.frames && f.varies && b->passed && b->stacks && b->stacks_ended) {
 		count_stacks(&f);
 		count_frames(&f);
 		count_varying(&f);
@@ -146,7 +135,6 @@ int frame_book_fill(struct frame_book *b, struct model *m, uint32_t process)
 void frame_book_clear(struct frame_book *b)
 {
 	free(b->passed);
-	free(b->ended);
 	free(b->stacks);
 	free(b->stacks_ended);
 	*b = (struct frame_book){0};

@@ -9,10 +9,9 @@
 
 struct frame_book {
 	uint64_t samples; /* ticks; so are all figures */
-	/* By row of locations: of the frames there, and of samples whose leaf is there. */
-	uint64_t *passed, *ended;
-	/* The same of frames without a location, by the reason of their symbol. */
-	uint64_t notes[REASON_CNT], notes_ended[REASON_CNT];
+	uint64_t *passed; /* by row of locations: of the frames there */
+	/* By the reason of their symbol: of frames without a location, and of leaves. */
+	uint64_t notes[REASON_CNT], leaves[REASON_CNT];
 	/* By row of stacks: of samples with it, and of those in which nothing follows it. */
 	uint64_t *stacks, *stacks_ended;
 };

@@ -74,7 +74,6 @@ static void add_location(struct unnamed *u, const struct model *m, const struct 
 		u->frames += ticks;
 	add_managed(u, m, s, location, ticks);
 	u->by_reason[s->reason] += ticks;
-	u->leaves[s->reason] += b->ended[location];
 	if (l->flags & LOCATION_LATER)
 		u->later += ticks;
 }
@@ -86,7 +85,7 @@ static void add_frames(struct unnamed *u, const struct model *m, const struct fr
 			add_location(u, m, b, i);
 	for (int i = 0; i < REASON_CNT; i++) {
 		u->by_reason[i] += b->notes[i];
-		u->leaves[i] += b->notes_ended[i];
+		u->leaves[i] += b->leaves[i];
 	}
 	u->frames += b->notes[REASON_PENDING];
 }

@@ -16,12 +16,14 @@
 #include "output/flame_internal.h"
 
 struct sample {
-	uint64_t time_ns, weight;
+	uint64_t time_ns;
+	uint64_t weight; /* never 0 */
 	uint32_t node, thread, waiters;
 };
 
 struct samples {
-	MODEL_TABLE(struct sample, rows);
+	struct sample *rows; /* by row of the model's, until all are gathered */
+	size_t rows_cnt;
 };
 
 static uint32_t *no_numbers(size_t cnt)
@@ -78,11 +80,9 @@ static int add_sample(struct flame_data *d, struct paths *p, struct samples *sam
 	uint32_t node = 0;
 	int err = find_node(d, p, weight, nodes, &node);
 
-	if (!err)
-		err = GROW(samples->rows, samples->rows_cnt, samples->rows_cap);
 	if (err)
 		return err;
-	samples->rows[samples->rows_cnt++] = (struct sample){
+	samples->rows[p->sample] = (struct sample){
 		.time_ns = sample->time_ns,
 		.weight = weight,
 		.node = node,
@@ -115,13 +115,34 @@ static int gather_with(struct flame_data *d, struct samples *samples, uint32_t *
 	return err;
 }
 
+/* Those that were filled, from the order of the capture, which is nearly that of time. */
+static void sort(struct samples *samples, size_t room)
+{
+	bool sorted = true;
+
+	for (size_t i = 0; i < room; i++) {
+		struct sample *last = &samples->rows[samples->rows_cnt];
+
+		if (!samples->rows[i].weight)
+			continue;
+		*last = samples->rows[i];
+		if (samples->rows_cnt++)
+			sorted &= compare_times(last - 1, last) <= 0;
+	}
+	if (!sorted)
+		qsort(samples->rows, samples->rows_cnt, sizeof(*samples->rows), compare_times);
+}
+
 static int gather(struct flame_data *d, struct samples *samples, bool blocked)
 {
-	_cleanup_free_ uint32_t *nodes = no_numbers(d->m->samples_cnt);
-	int err = nodes ? gather_with(d, samples, nodes, blocked) : -ENOMEM;
+	size_t room = d->m->samples_cnt;
+	_cleanup_free_ uint32_t *nodes = no_numbers(room);
+	int err;
 
-	if (!err && samples->rows_cnt)
-		qsort(samples->rows, samples->rows_cnt, sizeof(*samples->rows), compare_times);
+	samples->rows = calloc(room + 1, sizeof(*samples->rows));
+	err = nodes && samples->rows ? gather_with(d, samples, nodes, blocked) : -ENOMEM;
+	if (!err)
+		sort(samples, room);
 	return err;
 }
 

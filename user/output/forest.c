@@ -129,40 +129,50 @@ struct order {
 	const void *arg;
 };
 
-static int compare_rows(const void *a, const void *b, void *arg)
+static int compare_siblings(const void *a, const void *b, void *arg)
 {
 	const struct order *order = arg;
 	uint32_t row_a = *(const uint32_t *)a, row_b = *(const uint32_t *)b;
 	const struct forest_node *na = &order->f->nodes[row_a], *nb = &order->f->nodes[row_b];
-	int c = COMPARE(na->parent, nb->parent);
+	int c = order->compare(na, nb, na->parent != 0, order->arg);
 
-	if (!c)
-		c = order->compare(na, nb, na->parent != 0, order->arg);
 	return c ? c : COMPARE(row_a, row_b);
+}
+
+/* siblings: room for all of one parent. */
+static void link_siblings(struct forest *f, struct order *order, uint32_t parent,
+			  uint32_t *siblings)
+{
+	size_t cnt = 0;
+
+	for (uint32_t i = f->nodes[parent].first_child; i != HASH_NONE;
+	     i = f->nodes[i].next_sibling)
+		siblings[cnt++] = i;
+	if (cnt < 2)
+		return;
+	qsort_r(siblings, cnt, sizeof(*siblings), compare_siblings, order);
+	f->nodes[parent].first_child = siblings[0];
+	for (size_t i = 0; i < cnt; i++)
+		f->nodes[siblings[i]].next_sibling = i + 1 < cnt ? siblings[i + 1] : HASH_NONE;
 }
 
 int forest_link(struct forest *f, forest_compare_fn compare, const void *arg)
 {
 	struct order order = {f, compare, arg};
-	size_t cnt = f->nodes_cnt ? f->nodes_cnt - 1 : 0;
-	_cleanup_free_ uint32_t *rows = NULL;
+	_cleanup_free_ uint32_t *siblings = malloc((f->nodes_cnt + 1) * sizeof(*siblings));
 
+	if (!siblings)
+		return -ENOMEM;
 	hash_clear(&f->index);
 	sum_totals(f);
-	if (!cnt)
-		return 0;
-	rows = calloc(cnt, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	for (size_t i = 0; i < cnt; i++)
-		rows[i] = (uint32_t)i + 1;
-	qsort_r(rows, cnt, sizeof(*rows), compare_rows, &order);
-	for (size_t i = cnt; i-- > 0;) {
-		struct forest_node *node = &f->nodes[rows[i]];
+	for (uint32_t i = 1; i < f->nodes_cnt; i++) {
+		struct forest_node *parent = &f->nodes[f->nodes[i].parent];
 
-		node->next_sibling = f->nodes[node->parent].first_child;
-		f->nodes[node->parent].first_child = rows[i];
+		f->nodes[i].next_sibling = parent->first_child;
+		parent->first_child = i;
 	}
+	for (uint32_t i = 0; i < f->nodes_cnt; i++)
+		link_siblings(f, &order, i, siblings);
 	return 0;
 }
 

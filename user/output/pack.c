@@ -43,21 +43,29 @@ void varints_clear(struct varints *c)
 struct base64 {
 	FILE *out;
 	uint8_t held[3];
-	unsigned int held_cnt, groups;
+	unsigned int held_cnt;
+	char line[LINE_GROUPS * 4 + 1];
+	size_t line_len;
 };
+
+static void put_line(struct base64 *b)
+{
+	fwrite(b->line, 1, b->line_len, b->out);
+	b->line_len = 0;
+}
 
 static void put_group(struct base64 *b)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				     "0123456789+/";
 	uint32_t bits = (uint32_t)b->held[0] << 16 | (uint32_t)b->held[1] << 8 | b->held[2];
-	char group[4];
 
 	for (unsigned int i = 0; i < 4; i++)
-		group[i] = i > b->held_cnt ? '=' : digits[bits >> (18 - 6 * i) & 63];
-	fwrite(group, 1, sizeof(group), b->out);
-	if (++b->groups % LINE_GROUPS == 0)
-		putc('\n', b->out);
+		b->line[b->line_len++] = i > b->held_cnt ? '=' : digits[bits >> (18 - 6 * i) & 63];
+	if (b->line_len == LINE_GROUPS * 4) {
+		b->line[b->line_len++] = '\n';
+		put_line(b);
+	}
 	b->held[0] = b->held[1] = b->held[2] = 0;
 	b->held_cnt = 0;
 }
@@ -102,5 +110,6 @@ int pack_write(FILE *out, const void *bytes, size_t len)
 	deflateEnd(&z);
 	if (b.held_cnt)
 		put_group(&b);
+	put_line(&b);
 	return rc != Z_STREAM_END ? -ENOMEM : ferror(out) ? -EIO : 0;
 }

@@ -166,6 +166,9 @@ static int read_blocked(struct report *r)
 
 static void report_clear(struct report *r)
 {
+	for (size_t i = 0; r->named && i < r->m->processes_cnt; i++)
+		unnamed_free(r->named[i]);
+	free(r->named);
 	groups_clear(&r->groups);
 	unnamed_free(r->unnamed);
 	totals_free(r->totals);
@@ -189,7 +192,8 @@ static int write_with(struct report r, write_fn write_all)
 
 	r.totals = totals_new(m);
 	r.unnamed = unnamed_new(m, MODEL_NONE);
-	if (r.totals && r.unnamed)
+	r.named = calloc(m->processes_cnt + 1, sizeof(struct unnamed *));
+	if (r.totals && r.unnamed && r.named)
 		err = read_waits(&r);
 	if (!err)
 		err = read_requests(&r);

@@ -11,6 +11,13 @@ const struct total_process *report_find(const struct report *r, uint32_t process
 	return NULL;
 }
 
+const struct unnamed *report_unnamed(const struct report *r, uint32_t process)
+{
+	if (!r->named[process])
+		r->named[process] = unnamed_new(r->m, process);
+	return r->named[process];
+}
+
 /* Whose CPU time is too little to say anything is hurt by something else. */
 static bool comes_first(const struct group_row *row)
 {

@@ -41,6 +41,7 @@ struct report {
 	struct totals *totals;
 	struct groups groups;	 /* rows of processes */
 	struct unnamed *unnamed; /* of the whole capture */
+	struct unnamed **named;	 /* by row of processes, see report_unnamed() */
 	struct books books;
 	bool withheld; /* shares of samples are not shown: the books have a gap */
 	/* What the scheduler did; NULL where the capture kept no waits. */
@@ -185,6 +186,8 @@ int report_books(const struct report *r);
 /* " (images 61.0 %, memory 38.8 %)", " (by memory)": what named the .NET code; nothing where
  * nothing did. */
 void report_named_by(const struct unnamed *u, struct words *w);
+/* Found out once for all who ask; borrowed from r, NULL without memory. */
+const struct unnamed *report_unnamed(const struct report *r, uint32_t process);
 bool report_books_wrong(const struct report *r);
 int report_all_books(const struct report *r);
 int report_requests(const struct report *r);

@@ -85,7 +85,7 @@ static void switch_books(const struct report *r)
 static int name_clause(const struct report *r, uint32_t process, char *text, size_t bytes)
 {
 	const struct model_process *p = &r->m->processes[process];
-	struct unnamed *u = unnamed_new(r->m, process);
+	const struct unnamed *u = report_unnamed(r, process);
 	char name[NAME_BYTES];
 	enum model_reason most;
 	size_t n;
@@ -108,7 +108,6 @@ static int name_clause(const struct report *r, uint32_t process, char *text, siz
 		if (most != REASON_NAMED)
 			snprintf(text + n, bytes - n, " (mostly %s)", model_reason_id(most));
 	}
-	unnamed_free(u);
 	return 0;
 }
 

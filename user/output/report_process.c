@@ -31,7 +31,7 @@ static void put_title(const struct report *r, const struct total_process *t)
 
 static void put_managed(const struct report *r, uint32_t process)
 {
-	struct unnamed *u = unnamed_new(r->m, process);
+	const struct unnamed *u = report_unnamed(r, process);
 
 	if (u && u->managed) {
 		struct words w = {0};
@@ -41,7 +41,6 @@ static void put_managed(const struct report *r, uint32_t process)
 			number_percent(share_of(u->managed - u->managed_unnamed, u->managed)).text,
 			number_count(u->managed).text, w.text);
 	}
-	unnamed_free(u);
 }
 
 /* What its name does not tell of its container. */
