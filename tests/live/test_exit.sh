@@ -46,7 +46,7 @@ for seconds in 0.02 0.1 0.3; do
 done
 # While it records: nothing that was removed is kept longer than some seconds.
 lets_go() { alive "$recorder" && ! ls -l "/proc/$recorder/fd" 2>/dev/null | grep -q "$apps\|perf-1.map"; }
-sleep 5
+sleep 1
 until_true 10 lets_go && ok "the recorder lets go of what was removed" ||
 	fail "the recorder holds: $(ls -l "/proc/$recorder/fd" | grep -m1 "$apps\|perf-1.map")"
 kill -INT "$recorder"
