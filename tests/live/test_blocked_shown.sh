@@ -18,6 +18,7 @@ for pid in $native $net; do
 done
 sleep 1
 record blocked -d 12 || exit 1
+for pid in $shares $native $net; do stop "$pid"; done
 capture=$T/blocked.hotrun
 
 "$HOTRUN" report --blocked --format json "$capture" >"$T/blocked.json" 2>"$T/err"

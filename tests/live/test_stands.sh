@@ -89,6 +89,8 @@ is "and what they wait in" "$(group "$T/native.json" "$native" read_tube wait)" 
 within "each stack is walked to its thread's begin" "$(group "$T/native.json" "$native" start_thread)" 16 17
 within "since when, s" "$(group "$T/native.json" "$native" read_tube age_least_ns | awk '{ print $1 / 1e9 }')" 1.9 200
 is "none of those that stand was switched, stopped or traced" "$(diff "$T/before" "$T/after")" ""
+# One of its threads spins.
+stop "$native"
 
 # --- .NET 10, without a perf map ---
 standing "$net" >"$T/before"

@@ -50,8 +50,10 @@ namespace Shop.Catalogue
             long end = Load.Clock.Monotonic() +
                 (long)(double.Parse(args[0], CultureInfo.InvariantCulture) * 1e9);
             ulong sum = 0;
-            while (Load.Clock.Monotonic() < end)
+            // Once at least: a busy host may take all of a short time.
+            do
                 sum += Tree.Walk(int.Parse(args[1], CultureInfo.InvariantCulture), 5_000_000);
+            while (Load.Clock.Monotonic() < end);
             return sum == 0 ? 1 : 0;
         }
     }
