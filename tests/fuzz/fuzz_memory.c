@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hostile process's memory, which may change while it is read: the runtime in it is looked for,
  * its layout read, and every place of its code asked for. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fake_memory.h"
-#include "perfmap/memory/memory.h"
+#include "perfmap/memory/locks.h"
 #include "perfmap/names/name.h"
 
 #define AT(offset) (FAKE_MEMORY_BASE + (offset))
@@ -66,6 +67,31 @@ static void ask(struct perfmap_memory *m, struct fake_memory *memory, uint32_t f
 	}
 }
 
+/* Of a runtime that says where its threads are; they may not be, and locks lie anywhere. */
+static void ask_holders(struct fake_memory *memory, bool new_runtime)
+{
+	static struct perfmap_memory_reader reader;
+	struct perfmap_runtime runtime = {.threads = AT(FAKE_MEMORY_MAP)};
+	struct perfmap_lock_wait wait = {.tid = 1, .often_cnt = PERFMAP_LOCK_POINTS / 2};
+	uint32_t holder = 0;
+
+	for (size_t i = 0; i < PERFMAP_LAYOUT_CNT; i++)
+		runtime.layout.at[i] = PERFMAP_LAYOUT_NONE;
+	runtime.layout.at[PERFMAP_THREAD_ID] = 16;
+	runtime.layout.at[PERFMAP_THREAD_TID] = 24;
+	runtime.layout.at[PERFMAP_THREAD_NEXT] = 48;
+	runtime.layout.at[PERFMAP_THREADS_FIRST] = 8;
+	runtime.layout.at[PERFMAP_TYPE_BYTES] = 4;
+	if (new_runtime)
+		runtime.layout.at[PERFMAP_BLOCK_LOCK] = 0;
+	for (; wait.points_cnt < PERFMAP_LOCK_POINTS; wait.points_cnt++)
+		memcpy(&wait.points[wait.points_cnt],
+		       memory->bytes + FAKE_MEMORY_FRAGMENT + 8 * wait.points_cnt, 8);
+	perfmap_memory_reader_init(&reader, fake_memory_read, memory, 1 << 22);
+	if (!perfmap_locks_find(&reader, &runtime, &wait, 1, &holder))
+		must(holder != wait.tid);
+}
+
 /* The last bytes say what changes, and when. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -83,6 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		memory.offset = (uint32_t)(tail[2] | tail[3] << 8) % FAKE_MEMORY_BYTES;
 		memory.to = tail[4];
 	}
+	ask_holders(&memory, len & 1);
+	memory.reads = 0;
 	perfmap_memory_find(fake_memory_read, &memory, AT(FAKE_MEMORY_CODE), 0, &facts.descriptor);
 	if (perfmap_memory_open(fake_memory_read, &memory, &facts, 16, &m))
 		return 0;

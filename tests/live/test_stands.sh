@@ -136,6 +136,8 @@ deadlock "$T/newest.json" "$newest" Shop.Pay.Vault.Gold Shop.Pay.Vault.Silver
 says "a line names the method, and what it waits in" "$T/text" \
 	"Shop.Pay.Client.Get → Task<int>.GetResultCore → Monitor.Wait → futex"
 within "deadlocks are told as such, lines" "$(grep -c 'deadlock, each waits for .*: [lv].* → [lv].* → [lv]' "$T/text")" 2 2
+"$HOTRUN" threads -p "$native" --width 130 >"$T/text2" 2>"$T/err"
+says "who sleeps with a mutex is told to hold up others" "$T/text2" "(others wait for it)"
 says_not "idle waits are folded away" "$T/text" "(idle)"
 says "and counted" "$T/text" "idle not shown"
 "$HOTRUN" threads -p "$net" --idle -v >"$T/text" 2>"$T/err"

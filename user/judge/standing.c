@@ -274,6 +274,29 @@ static int add_stand(struct grouping *g, uint32_t row)
 	return 0;
 }
 
+/* Of threads that hold what those of a group wait for. */
+static int mark_holders(struct grouping *g)
+{
+	_cleanup_free_ bool *holds = calloc(g->m->threads_cnt + 1, sizeof(*holds));
+	struct standing *s = g->s;
+
+	if (!holds)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->groups_cnt; i++) {
+		struct tid_key key = {g->m, s->groups[i].process, s->groups[i].holder};
+		uint32_t row = key.tid ? hash_find(&g->by_tid, hash_pair(key.process, key.tid),
+						   equal_tid, g->stands, &key)
+				       : HASH_NONE;
+
+		if (row != HASH_NONE)
+			holds[g->stands->rows[row].at.thread] = true;
+	}
+	for (size_t i = 0; i < s->groups_cnt; i++)
+		for (uint32_t k = s->groups[i].stand; k != MODEL_NONE; k = s->next[k])
+			s->groups[i].holds |= holds[g->stands->rows[k].at.thread];
+	return 0;
+}
+
 /* --- the order ------------------------------------------------------------------------------- */
 
 struct ordering {
@@ -333,6 +356,8 @@ struct standing *standing_new_of(struct model *m, const struct stands *stands,
 	for (uint32_t i = 0; !err && i < stands->cnt; i++)
 		if (!wanted || wanted(m, &stands->rows[i], ctx))
 			err = add_stand(&g, i);
+	if (!err)
+		err = mark_holders(&g);
 	if (!err)
 		err = order(g.s, m);
 	free(g.frames);

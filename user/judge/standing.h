@@ -79,6 +79,7 @@ struct standing_group {
 	uint32_t stand, last_stand; /* rows of stands: the first, whose frames are those of all */
 	size_t first_method, methods_cnt; /* in methods[] of the whole: root first */
 	uint32_t holder; /* tid of who holds what all of them wait for, 0 = not known */
+	bool holds;	 /* one of them holds what others wait for */
 };
 
 struct standing {

@@ -239,10 +239,12 @@ static void put_group(const struct page *p, const struct standing_group *g)
 	size_t begin =
 		8 + 2 + 1 + 2 +
 		(p->narrow ? ROLE_COLUMNS_NARROW + AGE_COLUMNS_NARROW : ROLE_COLUMNS + AGE_COLUMNS);
-	char marks[40];
+	char marks[80];
 
-	snprintf(marks, sizeof(marks), "%s%s%s", g->cut ? " (stack cut)" : "",
-		 g->sampled ? " (tick)" : "", g->idle ? " (idle)" : "");
+	snprintf(marks, sizeof(marks), "%s%s%s%s",
+		 g->holds && !g->holder ? " (others wait for it)" : "",
+		 g->cut ? " (stack cut)" : "", g->sampled ? " (tick)" : "",
+		 g->idle ? " (idle)" : "");
 	begin += strlen(marks);
 
 	fprintf(p->out, "%8s  ", number_count(g->threads).text);

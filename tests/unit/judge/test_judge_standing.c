@@ -535,8 +535,10 @@ Test(standing, who_holds_a_mutex_is_told_where_a_thread_of_the_process_does)
 	s = standing_new(f.m, &f.stands);
 	cr_assert(s);
 	cr_assert_eq(s->groups_cnt, 5);
-	for (size_t i = 0; i < s->groups_cnt; i++)
+	for (size_t i = 0; i < s->groups_cnt; i++) {
 		cr_expect_eq(s->groups[i].holder, s->groups[i].stand == 0 ? 102 : 0);
+		cr_expect_eq(s->groups[i].holds, s->groups[i].stand == 1, "the one that it names");
+	}
 	standing_free(s);
 	drop(&f);
 }
