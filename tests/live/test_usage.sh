@@ -249,6 +249,7 @@ for when in 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.1; do
 		sleep $when
 		kill -$signal "$hotrun" 2>/dev/null
 		{ wait "$hotrun"; } 2>/dev/null
+		case $?:$signal in 0:* | 130:INT | 143:TERM) ;; *) fail "SIG$signal after $when s: neither done nor ended by it" ;; esac
 		[ ! -e ended/page.html ] || tail -c 100 ended/page.html | grep -q '</html>' ||
 			fail "SIG$signal after $when s: half a page"
 	done

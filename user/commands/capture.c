@@ -35,11 +35,21 @@ int capture_open(const char *path, struct model **ret_model)
 		log_info("reading %s, the newest capture here", path);
 	}
 	err = store_read_until(path, &stop_requested, ret_model);
+	if (err == -EINTR)
+		capture_leave_signals();
 	if (err) {
 		log_error("%s: %s", path, err == -EINTR ? "stopped" : store_error_text(err));
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;
+}
+
+void capture_leave_signals(void)
+{
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	if (stop_requested == SIGINT || stop_requested == SIGTERM)
+		raise(stop_requested);
 }
 
 /* By row of processes; owned, NULL without memory. */
@@ -203,6 +213,17 @@ static int link_as(int fd, const char *path)
 	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
+/* They come when they are let go again. */
+static void hold_signals(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(how, &set, NULL);
+}
+
 /* Puts the finished file under its name. 0 or negative errno. */
 static int give_name(struct result *result)
 {
@@ -262,19 +283,15 @@ struct result *result_open(const char *path)
 
 struct result *result_open_last(const char *path)
 {
-	struct result *result = result_open(path);
+	struct result *result;
 
-	if (!result)
-		return NULL;
-	if (!result->temporary) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-	}
-	if (!stop_requested)
-		return result;
-	log_error("stopped");
-	result_drop(result);
-	return NULL;
+	capture_leave_signals();
+	hold_signals(SIG_BLOCK);
+	result = result_open(path);
+	/* A file with a name is to be removed, or finished. */
+	if (!result || !result->temporary)
+		hold_signals(SIG_UNBLOCK);
+	return result;
 }
 
 FILE *result_file(struct result *result)
@@ -288,6 +305,7 @@ void result_drop(struct result *result)
 		fclose(result->file);
 	if (result->temporary)
 		unlink(result->temporary);
+	hold_signals(SIG_UNBLOCK);
 	result_free(result);
 }
 
@@ -304,10 +322,12 @@ int result_close(struct result *result, int err)
 		err = -errno;
 	if (result->file != stdout && fclose(result->file) && !err)
 		err = -errno;
+	hold_signals(SIG_BLOCK);
 	if (!err && result->path)
 		err = give_name(result);
 	if (err && result->temporary)
 		unlink(result->temporary);
+	hold_signals(SIG_UNBLOCK);
 	/* A reader that has seen enough is no failure. */
 	if (err && !(result->file == stdout && err == -EPIPE))
 		log_error("%s: %s", path,

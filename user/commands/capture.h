@@ -10,7 +10,7 @@
 #include "model/model.h"
 
 /* Reads the capture at path, or the newest of this folder when path is NULL (and says which).
- * Returns an enum exit_code; errors are logged, and that SIGINT or SIGTERM ended it. *ret_model is
+ * Returns an enum exit_code; errors are logged. SIGINT and SIGTERM end the program. *ret_model is
  * owned by the caller. */
 int capture_open(const char *path, struct model **ret_model);
 
@@ -32,6 +32,10 @@ bool capture_is_meant(const struct model_process *p, const char *what);
  */
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
 
+/* All captures are read: from here on SIGINT and SIGTERM end the program at once, as does one that
+ * came before, since nothing would stay behind. */
+void capture_leave_signals(void);
+
 /* Under sudo the file belongs to the user who asked for it. */
 void capture_give_to_user(int fd);
 
@@ -40,8 +44,8 @@ void capture_give_to_user(int fd);
  * Returns NULL when logged. */
 struct result;
 struct result *result_open(const char *path);
-/* The same where writing it is all that is left to do: from then on SIGINT and SIGTERM end the
- * program, since nothing stays behind; but where the file system has no nameless files. */
+/* The same where writing it is all that is left to do, with capture_leave_signals(); where the file
+ * system has no nameless files, they wait until it is done. */
 struct result *result_open_last(const char *path);
 FILE *result_file(struct result *result);
 /* Takes the result. err: 0 or what the writer returned. Returns an enum exit_code. */

@@ -251,6 +251,7 @@ static int run(int argc, char **argv)
 		given[i].name = argv[optind + i];
 		rc = open_side(&given[i], &a);
 	}
+	capture_leave_signals();
 	frames_clear(&a.frames);
 	if (!a.width)
 		a.width = terminal_columns(MIN_WIDTH) ?: DEFAULT_WIDTH;

@@ -59,8 +59,7 @@ int command_usage(const char *command)
 
 static void request_stop(int signal)
 {
-	(void)signal;
-	stop_requested = 1;
+	stop_requested = signal;
 }
 
 /* For what an error of the write tells as well: a closed pager, a full disk. Not SIG_IGN, which the

@@ -133,6 +133,7 @@ static int run(int argc, char **argv)
 		a.report.width = terminal_width();
 	if (!rc)
 		rc = capture_open(optind < argc ? argv[optind] : NULL, &m);
+	capture_leave_signals();
 	if (!rc)
 		rc = frames_apply(&a.frames, m);
 	frames_clear(&a.frames);
