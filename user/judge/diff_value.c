@@ -13,6 +13,7 @@ struct ratio {
 	double of[DIFF_PARTS], by[DIFF_PARTS];
 	double samples;	  /* counted in the numerator; negative: it is exact */
 	double seconds;	  /* recorded */
+	double kernel;	  /* share of it in the kernel */
 	double of_sample; /* what one adds */
 	uint32_t parts;
 };
@@ -59,8 +60,9 @@ double diff_drift_share(const struct diff_side *side)
 static double drift_of(const struct ratio *r, double value)
 {
 	double drift = drift_share(r->seconds) * value;
+	double kernel = DIFF_DRIFT_KERNEL * r->kernel * value;
 
-	return drift * drift;
+	return drift * drift + kernel * kernel;
 }
 
 static double parts_freedom(double variance, uint32_t parts)
@@ -139,6 +141,16 @@ static double chance_of(const struct diff *d, uint32_t method, enum diff_of of)
 	return DIFF_FALSE * (weight > 0 ? weight : 1) / (double)(d->tested ?: 1);
 }
 
+/* What of a figure is in the kernel: of its own code all or nothing. */
+static double kernel_share(const struct diff_method *row, int at, enum diff_of of)
+{
+	if (!row->all[at][DIFF_TOTAL])
+		return 0;
+	if (of == DIFF_SELF)
+		return row->kernel[at] == row->all[at][DIFF_TOTAL];
+	return (double)row->kernel[at] / (double)row->all[at][DIFF_TOTAL];
+}
+
 static struct diff_value compare_method(const struct diff *d, uint32_t method, enum diff_of of,
 					double chance)
 {
@@ -151,6 +163,7 @@ static struct diff_value compare_method(const struct diff *d, uint32_t method, e
 		divide(d, row->kind, at, &sides[at]);
 		sides[at].of_sample = s->tick_s * s->ticks_of;
 		sides[at].samples = (double)row->all[at][of] / s->ticks_of;
+		sides[at].kernel = kernel_share(row, at, of);
 		for (uint32_t i = 0; i < s->parts; i++)
 			sides[at].of[i] = d->book->counts[method][at][of][i] * s->tick_s;
 	}

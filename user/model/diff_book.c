@@ -268,7 +268,8 @@ static uint32_t part_at(struct adding *a, uint64_t time_ns)
 }
 
 /* Counts a sample for a method that it is in, once. */
-static void count_method(struct adding *a, uint32_t method, uint32_t part, uint64_t ticks)
+static void count_method(struct adding *a, uint32_t method, uint32_t part, uint64_t ticks,
+			 bool in_kernel)
 {
 	struct diff_book *b = a->book;
 
@@ -276,6 +277,7 @@ static void count_method(struct adding *a, uint32_t method, uint32_t part, uint6
 		return;
 	b->methods[method].seen = b->seen;
 	b->methods[method].all[a->at][DIFF_TOTAL] += ticks;
+	b->methods[method].kernel[a->at] += in_kernel ? ticks : 0;
 	b->counts[method][a->at][DIFF_TOTAL][part] += (uint32_t)ticks;
 }
 
@@ -286,7 +288,8 @@ static void count_self(struct adding *a, uint32_t method, uint32_t part, uint64_
 }
 
 /* Adds a sample of stacks that end at that node. */
-static void add_again(struct adding *a, uint32_t node, uint32_t part, uint64_t ticks)
+static void add_again(struct adding *a, uint32_t node, uint32_t part, uint64_t ticks,
+		      bool in_kernel)
 {
 	struct diff_book *b = a->book;
 
@@ -294,12 +297,12 @@ static void add_again(struct adding *a, uint32_t node, uint32_t part, uint64_t t
 	if (b->nodes[node].parent)
 		count_self(a, b->nodes[node].method, part, ticks);
 	for (; b->nodes[node].parent; node = b->nodes[node].parent)
-		count_method(a, b->nodes[node].method, part, ticks);
+		count_method(a, b->nodes[node].method, part, ticks, in_kernel);
 }
 
 /* Returns the node where its stacks end, MODEL_NONE where there was no room for all of them. */
 static uint32_t add_first(struct adding *a, const struct paths *p, uint32_t kind, uint32_t part,
-			  uint64_t ticks)
+			  uint64_t ticks, bool in_kernel)
 {
 	struct diff_book *b = a->book;
 	uint32_t node = node_get(b, 0, kind), method = MODEL_NONE, next = node;
@@ -315,7 +318,7 @@ static uint32_t add_first(struct adding *a, const struct paths *p, uint32_t kind
 			next = MODEL_NONE;
 			break;
 		}
-		count_method(a, method, part, ticks);
+		count_method(a, method, part, ticks, in_kernel);
 		next = node_get(b, node, method);
 		if (next == MODEL_NONE) {
 			b->nodes_dropped++;
@@ -336,6 +339,7 @@ static void add_path(struct adding *a, struct paths *p, uint32_t *nodes)
 	uint32_t kind = a->kind_of[a->side->m->threads[sample->thread].process];
 	uint32_t part = part_at(a, sample->time_ns);
 	uint64_t ticks = model_weight(sample);
+	bool in_kernel = sample->kernel_stack != 0;
 
 	a->side->samples++;
 	b->kinds[kind].ticks[a->at][part] += (double)ticks;
@@ -343,12 +347,12 @@ static void add_path(struct adding *a, struct paths *p, uint32_t *nodes)
 	b->seen++;
 	b->nodes[0].all[a->at][DIFF_TOTAL] += ticks;
 	if (nodes[p->first] != MODEL_NONE) {
-		add_again(a, nodes[p->first], part, ticks);
+		add_again(a, nodes[p->first], part, ticks, in_kernel);
 		return;
 	}
 	if (p->first != p->sample)
 		paths_resolve(p);
-	nodes[p->first] = add_first(a, p, kind, part, ticks);
+	nodes[p->first] = add_first(a, p, kind, part, ticks, in_kernel);
 }
 
 /* Children come behind their parents. The root has its own already. */

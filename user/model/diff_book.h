@@ -47,7 +47,8 @@ struct diff_method {
 	uint32_t kind;
 	uint32_t symbol[DIFF_SIDES]; /* row of that model, or MODEL_NONE */
 	uint64_t all[DIFF_SIDES][DIFF_OF_CNT];
-	uint64_t seen; /* the builder's mark */
+	uint64_t kernel[DIFF_SIDES]; /* of DIFF_TOTAL, ticks in which the kernel ran */
+	uint64_t seen;		     /* the builder's mark */
 };
 
 /* Ticks of a method by part. */

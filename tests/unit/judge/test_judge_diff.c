@@ -409,6 +409,42 @@ Test(diff, calls_of_a_method_by_itself_count_once)
 	end(&b);
 }
 
+/* Samples a second of own code, and of a call into the kernel. */
+static struct model *calls(uint32_t own, uint32_t in_kernel)
+{
+	struct model *m = build_model(2, 99);
+	uint32_t p = build_process(m, 100, "Shop.Api", 0);
+	uint32_t t = build_thread(m, p, 100, "Shop.Api", 0, 'S');
+	uint32_t work = build_symbol(m, "Work", "Shop.Api", KIND_NATIVE, true);
+	uint32_t spin = build_symbol(m, "Spin", "Shop.Api", KIND_NATIVE, true);
+	uint32_t yield = build_symbol(m, "do_sched_yield", "kernel", KIND_KERNEL, true);
+
+	for (uint32_t s = 0; s < 60; s++) {
+		size_t first = m->samples_cnt;
+
+		build_slice(m, BUILD_SECOND, 0, 0, 0);
+		BUILD_SAMPLES(m, t, own, work);
+		BUILD_SAMPLES(m, t, in_kernel, spin, yield);
+		for (size_t k = first; k < m->samples_cnt; k++)
+			m->samples[k].time_ns = m->slices[s].start_ns + 1000 * (k - first);
+	}
+	return m;
+}
+
+Test(diff, what_methods_do_in_the_kernel_drifts_more)
+{
+	struct both b = compare(calls(40, 40), calls(50, 50), DIFF_PER_CORES);
+
+	cr_expect(names(&b, "Work"));
+	cr_expect_not(names(&b, "do_sched_yield"));
+	cr_expect_not(names(&b, "Spin"), "by what it calls");
+	end(&b);
+	b = compare(calls(40, 20), calls(40, 50), DIFF_PER_CORES);
+	cr_expect(names(&b, "do_sched_yield"), "two and a half times as much");
+	cr_expect_not(names(&b, "Work"));
+	end(&b);
+}
+
 Test(diff, beside_it_stands_how_they_fared)
 {
 	struct model *before = steady(20, 40, "lib.so"), *after = steady(20, 40, "lib.so");
