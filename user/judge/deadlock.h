@@ -10,6 +10,8 @@
 /* Threads of one that are told, and cycles of all; what is beyond is no cycle here. */
 #define DEADLOCK_THREADS 16u
 #define DEADLOCKS_MOST	 64u
+/* Each of its waits is as old, or it may be one that ends by itself: locks may have a timeout. */
+#define DEADLOCK_LEAST_NS 2000000000ull
 
 struct deadlock {
 	uint32_t process;
@@ -22,7 +24,10 @@ struct deadlocks {
 	size_t cnt;
 };
 
-/* Owned, to be freed with free(); NULL without memory. */
+/*
+ * Only of waits that were under way all at one time, since rows of a pass are of different moments;
+ * those whose age is not known are left out. Owned, to be freed with free(); NULL without memory.
+ */
 struct deadlocks *deadlocks_new(const struct model *m, const struct stands *stands,
 				const struct standing *standing);
 #endif

@@ -146,7 +146,7 @@ static bool waits_for_lock(const struct grouping *g, bool object)
 
 	for (size_t i = g->methods_cnt; i-- > 0;) {
 		const struct model_symbol *s = &g->m->symbols[g->methods[i]];
-		const char *name = s->name + strlen(threading);
+		const char *name;
 
 		if (s->kind != KIND_JIT && s->kind != KIND_IMAGE)
 			continue;
@@ -154,6 +154,7 @@ static bool waits_for_lock(const struct grouping *g, bool object)
 			return false;
 		if (strncmp(s->name, threading, strlen(threading)) != 0)
 			return !object;
+		name = s->name + strlen(threading);
 		if (!strncmp(name, "Monitor.", strlen("Monitor.")))
 			return strstr(name, "Enter") != NULL;
 		if (!object || !strncmp(name, "Lock.", strlen("Lock.")))

@@ -39,14 +39,11 @@ bool stands_is_broken(const struct model *m, const struct model_stand *s)
 	       (m->stacks[row].end != STACK_END_ROOT || m->stacks[row].flags & STACK_UNSURE);
 }
 
-/* Ages are by a clock that stands between two ticks. */
-#define AGE_OFF_NS 20000000ull
-
 /* Whether the wait of a row was under way at an earlier one of its thread. */
 static bool is_same_wait(const struct model_stand *later, const struct model_stand *s)
 {
 	return later->age_ns != STAND_AGE_UNKNOWN && later->at.time_ns >= s->at.time_ns &&
-	       later->age_ns > AGE_OFF_NS + (later->at.time_ns - s->at.time_ns) &&
+	       later->age_ns > STANDS_AGE_OFF_NS + (later->at.time_ns - s->at.time_ns) &&
 	       later->at.kernel_stack == s->at.kernel_stack && later->state == s->state;
 }
 

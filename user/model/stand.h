@@ -12,6 +12,9 @@
 
 #include "model/model.h"
 
+/* To which ages are exact: they are by a clock that stands between two ticks. */
+#define STANDS_AGE_OFF_NS 20000000ull
+
 struct stands {
 	struct model_stand *rows;
 	size_t cnt, cap;

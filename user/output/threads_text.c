@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/helper_names.h"
-#include "base/text.h"
 #include "judge/deadlock.h"
 #include "output/chain.h"
 #include "output/label.h"
@@ -274,24 +273,50 @@ static void put_process(const struct page *p, size_t from, size_t to)
 	fputc('\n', p->out);
 }
 
-/* "deadlock, each waits for what the next one holds: debit 17 → credit 18 → debit 17" */
-static void put_deadlocks(const struct page *p, uint32_t process)
+/* "deadlock, each waits for what the next one holds: debit 17 → credit 18 → debit 17"; all of them
+ * are told, in as many lines as that takes. */
+static void put_deadlock(const struct page *p, const struct deadlock *d)
 {
+	static const char words[] = "   deadlock, each waits for what the next one holds:";
+	size_t column = text_columns(words);
+
+	fputs(words, p->out);
+	for (uint32_t k = 0; k <= d->cnt; k++) {
+		const struct model_thread *t = &p->m->threads[d->threads[k % d->cnt]];
+		char name[NAME_BYTES], text[NAME_BYTES + 32];
+		size_t columns;
+
+		label_name(name, t->comm, ROLE_COLUMNS, CUT_END);
+		snprintf(text, sizeof(text), " %s %" PRIu32 "%s", name, t->tid,
+			 k < d->cnt ? " →" : "");
+		columns = text_columns(text);
+		if (column + columns > p->options.width) {
+			fputs("\n     ", p->out);
+			column = 5;
+		}
+		fputs(text, p->out);
+		column += columns;
+	}
+	fputc('\n', p->out);
+}
+
+/* The process of groups, and its deadlocks: those are told however few lines there are to be.
+ * Returns whether it has any; else nothing is put. */
+static bool put_deadlocks(const struct page *p, size_t from, size_t to)
+{
+	bool any = false;
+
 	for (size_t i = 0; i < p->deadlocks->cnt; i++) {
 		const struct deadlock *d = &p->deadlocks->rows[i];
 
-		if (d->process != process)
+		if (d->process != p->standing->groups[from].process)
 			continue;
-		fputs("   deadlock, each waits for what the next one holds:", p->out);
-		for (uint32_t k = 0; k <= d->cnt; k++) {
-			const struct model_thread *t = &p->m->threads[d->threads[k % d->cnt]];
-			char name[NAME_BYTES];
-
-			text_copy_safe(name, sizeof(name), t->comm, strlen(t->comm));
-			fprintf(p->out, "%s %s %" PRIu32, k ? " →" : "", name, t->tid);
-		}
-		fputc('\n', p->out);
+		if (!any)
+			put_process(p, from, to);
+		any = true;
+		put_deadlock(p, d);
 	}
+	return any;
 }
 
 static bool is_shown(const struct page *p, const struct standing_group *g)
@@ -305,12 +330,13 @@ static size_t put_groups(struct page *p, size_t from)
 	const struct standing *s = p->standing;
 	uint32_t process = s->groups[from].process;
 	size_t to = from;
-	bool begun = false;
+	bool begun;
 
 	while (to < s->groups_cnt && s->groups[to].process == process)
 		to++;
 	if (!p->options.all && !p->options.own && threads_is_own(p->m, process))
 		return to;
+	begun = put_deadlocks(p, from, to);
 	for (size_t i = from; i < to; i++) {
 		const struct standing_group *g = &s->groups[i];
 
@@ -318,10 +344,8 @@ static size_t put_groups(struct page *p, size_t from)
 			*(g->idle && !p->options.idle ? &p->idle : &p->left_out) += g->threads;
 			continue;
 		}
-		if (!begun) {
+		if (!begun)
 			put_process(p, from, to);
-			put_deadlocks(p, process);
-		}
 		begun = true;
 		put_group(p, g);
 		p->lines -= p->lines > 0;

@@ -8,6 +8,10 @@
 #include "judge/deadlock.h"
 
 #define NOBODY 99999u
+/* When rows are read, unless a test says else, and since when their threads wait. */
+#define READ_NS	 (2 * BUILD_START_NS)
+#define AGE_NS	 (60 * BUILD_SECOND)
+#define EXACT_NS STANDS_AGE_OFF_NS
 
 struct fixture {
 	struct model *m;
@@ -27,15 +31,18 @@ static struct fixture make(void)
 }
 
 /* A thread that waits for a mutex which that one holds; 0: for nobody. */
-static void put(struct fixture *f, uint32_t process, uint32_t tid, uint32_t holder)
+static struct model_stand *put(struct fixture *f, uint32_t process, uint32_t tid, uint32_t holder)
 {
 	uint32_t thread = build_thread(f->m, process, tid, "worker", 0, 'S');
-	struct model_stand s = {.call = STAND_CALL_NONE, .state = 'S', .holder = holder};
+	struct model_stand s = {
+		.age_ns = AGE_NS, .call = STAND_CALL_NONE, .state = 'S', .holder = holder};
 
 	build_samples(f->m, thread, 1, 0, f->frames, 3);
 	s.at = f->m->samples[f->m->samples_cnt - 1];
 	s.at.thread = thread;
+	s.at.time_ns = READ_NS;
 	cr_assert_eq(stands_add(&f->stands, &s), 0);
+	return &f->stands.rows[f->stands.cnt - 1];
 }
 
 static struct deadlocks *find(struct fixture *f)
@@ -110,4 +117,47 @@ Test(deadlock, a_ring_of_more_than_are_told_is_none)
 	d = find(&f);
 	cr_expect_eq(d->cnt, 0);
 	drop(&f, d);
+}
+
+/* A ring of three, of which one was read so long after the others, when it waited for so long. */
+static size_t rings(uint64_t later_ns, uint64_t age_ns)
+{
+	struct fixture f = make();
+	struct model_stand *s;
+	struct deadlocks *d;
+	size_t cnt;
+
+	put(&f, f.shop, 11, 12);
+	s = put(&f, f.shop, 12, 13);
+	s->at.time_ns += later_ns;
+	s->age_ns = age_ns;
+	put(&f, f.shop, 13, 11);
+	d = find(&f);
+	cnt = d->cnt;
+	drop(&f, d);
+	return cnt;
+}
+
+Test(deadlock, all_must_have_waited_before_one_was_read)
+{
+	uint64_t s = BUILD_SECOND;
+
+	/* A pass that took long: it began to wait after the others were seen. */
+	cr_expect_eq(rings(5 * s, 4 * s), 0);
+	cr_expect_eq(rings(5 * s, 6 * s), 1);
+	/* To what an age is exact. */
+	cr_expect_eq(rings(5 * s, 5 * s), 0);
+	cr_expect_eq(rings(5 * s, 5 * s + EXACT_NS), 0);
+	cr_expect_eq(rings(5 * s, 5 * s + EXACT_NS + 1), 1);
+	/* Whatever a capture says. */
+	cr_expect_eq(rings(0, READ_NS + s), 1);
+	cr_expect_eq(rings(UINT64_MAX - READ_NS, 4 * s), 0);
+}
+
+Test(deadlock, a_wait_that_is_young_or_of_no_known_age_makes_none)
+{
+	cr_expect_eq(rings(0, STAND_AGE_UNKNOWN), 0);
+	cr_expect_eq(rings(0, 0), 0);
+	cr_expect_eq(rings(0, DEADLOCK_LEAST_NS - 1), 0);
+	cr_expect_eq(rings(0, DEADLOCK_LEAST_NS), 1);
 }

@@ -84,6 +84,15 @@ static struct host make(void)
 		PUT(&h, 710 + i, "a\nb7", 200000 * BUILD_SECOND, 'S', start, evil, mutex, futex)
 			->holder = 710;
 	PUT(&h, 720, "old", STAND_AGE_UNKNOWN, 'D', note, evil);
+	/* Threads that wait for each other, behind all that hangs. */
+	h.process = build_process(m, 750, "bank", 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		static const char *const names[] = {"ledger debit", "\033[3m\033[3m\033[3m\033",
+						    "ledger audit"};
+
+		s = PUT(&h, 750 + i, names[i], (60 + i) * BUILD_SECOND, 'S', start, mutex, futex);
+		s->holder = 750 + (i + 1) % 3;
+	}
 	/* It took a helper's name. */
 	h.process = build_process(m, 800, HELPER_PARSER, 0);
 	PUT(&h, 800, HELPER_PARSER, 5 * BUILD_SECOND, 'S', start, evil, futex);
