@@ -37,7 +37,8 @@
 #define DIFF_DRIFT_LEAST 0.005
 /* What methods do in the kernel (yields, wakeups, ends of interrupts) depends on what else the host
  * and its hypervisor do, and drifts by so much, however long is recorded. Measured: the same
- * service, means of 60 s over 240 s: kernel functions 0.13 to 0.19, managed methods 0.02 to 0.08. */
+ * service, means of 60 s over 240 s: kernel functions 0.13 to 0.19, managed methods 0.02 to
+ * 0.08. */
 #define DIFF_DRIFT_KERNEL 0.15
 /* Findings that are looked through for what explains them. */
 #define DIFF_FINDINGS_MAX 500
