@@ -9,12 +9,12 @@
  * How sure it is comes from the parts of each side (model/diff_book.h): the variance of a ratio
  * estimator (Cochran, Sampling Techniques, 6.4) over the parts, never less than that of counting as
  * many samples; and, since two recordings of one load differ by more than the seconds within each,
- * DIFF_DRIFT of the figure on top, and DIFF_DRIFT_KERNEL of what of it is in the kernel. The difference is then judged by Student's t with Welch's
- * degrees of freedom. Of very many methods some would differ by chance: named are those that the
- * procedure of Benjamini and Hochberg (1995) leaves at a false discovery rate of DIFF_FALSE,
- * weighted (Genovese, Roeder and Wasserman 2006) by the samples of both sides together, which tell
- * nothing of a difference: what uses more CPU is rather named. Methods with fewer than
- * DIFF_SAMPLES_MIN such samples are not asked.
+ * DIFF_DRIFT of the figure on top, and DIFF_DRIFT_KERNEL of what of it is in the kernel. The
+ * difference is then judged by Student's t with Welch's degrees of freedom. Of very many methods
+ * some would differ by chance: named are those that the procedure of Benjamini and Hochberg (1995)
+ * leaves at a false discovery rate of DIFF_FALSE, weighted (Genovese, Roeder and Wasserman 2006) by
+ * the samples of both sides together, which tell nothing of a difference: what uses more CPU is
+ * rather named. Methods with fewer than DIFF_SAMPLES_MIN such samples are not asked.
  *
  * Compiled code that has no name is no finding, nor is a method that changed by no more than such
  * code of its process did the other way round: perhaps only its name came or went. Pure; no
