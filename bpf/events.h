@@ -218,7 +218,8 @@ struct event_exec {
 				   * tells the rest */
 
 #define STAND_MONITOR 0x200 /* monitor is told */
-/* Of the user side: it waits for a System.Threading.Lock of .NET, and who holds that is told. */
+/* Of the user side: it waits for a System.Threading.Lock of .NET, and who holds that is told. With
+ * STAND_MONITOR, for one that may be a monitor's: .NET 11. */
 #define STAND_LOCK_OBJECT 0x400
 
 /* Passes that may be there at a time: those that hang in the memory of a process, and one more. */

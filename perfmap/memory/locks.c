@@ -191,3 +191,8 @@ int perfmap_locks_find(struct perfmap_memory_reader *r, const struct perfmap_run
 	free(s.threads);
 	return err;
 }
+
+bool perfmap_locks_are_monitors(const struct perfmap_runtime *runtime)
+{
+	return has_own_numbers(&runtime->layout);
+}

@@ -16,4 +16,6 @@
 /* perfmap_memory_holders(). */
 int perfmap_locks_find(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
 		       const struct perfmap_lock_wait *waits, size_t cnt, uint32_t *ret_holders);
+/* perfmap_memory_locks_are_monitors(). */
+bool perfmap_locks_are_monitors(const struct perfmap_runtime *runtime);
 #endif

@@ -262,6 +262,11 @@ int perfmap_memory_holders(struct perfmap_memory *m, const struct perfmap_lock_w
 	return perfmap_locks_find(&m->reader, &m->runtime, waits, cnt, ret_holders);
 }
 
+bool perfmap_memory_locks_are_monitors(const struct perfmap_memory *m)
+{
+	return perfmap_locks_are_monitors(&m->runtime);
+}
+
 /* --- bodies ----------------------------------------------------------------------------------- */
 
 static bool begin_listing(struct perfmap_memory *m)

@@ -136,4 +136,6 @@ struct perfmap_lock_wait {
  */
 int perfmap_memory_holders(struct perfmap_memory *m, const struct perfmap_lock_wait *waits,
 			   size_t cnt, uint32_t *ret_holders);
+/* Whether its monitors are such locks (.NET 11): else who waits for one waits for no lock. */
+bool perfmap_memory_locks_are_monitors(const struct perfmap_memory *m);
 #endif

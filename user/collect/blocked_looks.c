@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "collect/collector.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "collect/collector.h"
 #include "collect/stand_pieces.h"
 #include "collect/stand_take.h"
 #include "isolate/stream_reader.h"

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -23,6 +24,8 @@
 #define HUNG_TABLES_NS 1000000000ull
 /* What may be asked about who holds the locks that threads of .NET wait for. */
 #define HOLDERS_NS 200000000ull
+/* Of that, where somebody looks on: what who is in debt may pay back meanwhile. */
+#define DEBTS_NS 1000000000ull
 /* Rows of one look at every thread that a capture keeps. */
 #define STANDS_KEPT 16384u
 /* A tick so long ago still tells where a thread that runs is. */
@@ -85,11 +88,14 @@ static void look_for_monitors(struct collector *c)
 			break;
 }
 
-/* One pass of the kernel over these processes, more than can be chosen: over all. */
+/* One pass of the kernel over these processes, more than can be chosen: over all. Where it fails,
+ * what an earlier one found stays; and is what it found itself where there was none. */
 static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *processes, size_t cnt,
 			    struct stands *to, struct lock_waits *waits)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
+	struct lock_waits found_waits = {0};
+	struct stands found = {0};
 	uint32_t tgids[FILTER_TGIDS_MAX];
 	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err;
@@ -97,24 +103,31 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 	if (!pass)
 		return -ENOMEM;
 	look_for_monitors(c);
-	stands_clear(to);
-	lock_waits_clear(waits);
 	pass->taker.model = c->rooms.model;
 	pass->taker.ingest = c->rooms.ingest;
 	pass->taker.maps = session_unwind(c->rooms.session);
-	pass->to = to;
-	pass->waits = waits;
+	pass->to = &found;
+	pass->waits = &found_waits;
 	if (cnt > FILTER_TGIDS_MAX)
 		cnt = 0;
 	for (size_t i = 0; i < cnt; i++)
 		tgids[i] = c->rooms.model->processes[processes[i]].tgid;
-	to->time_ns = clock_now_ns();
+	found.time_ns = clock_now_ns();
 	err = blocked_looks_pass(c->rooms.looks, c->rooms.session, ns, tgids, cnt, take_stand,
 				 pass);
-	to->pass_ns = clock_now_ns() - to->time_ns;
-	to->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	found.pass_ns = clock_now_ns() - found.time_ns;
+	found.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	err = err ?: pass->err;
 	free(pass);
+	if (err && to->cnt) {
+		stands_clear(&found);
+		lock_waits_clear(&found_waits);
+		return err;
+	}
+	stands_clear(to);
+	lock_waits_clear(waits);
+	*to = found;
+	*waits = found_waits;
 	return err;
 }
 
@@ -195,7 +208,7 @@ int collector_look_at_all(struct collector *c)
 		err = 0;
 	}
 	if (!err)
-		err = lock_waits_tell(&waits, &c->rooms, &stands, c->naming.tailed_ns,
+		err = lock_waits_tell(&waits, &c->rooms, &stands, c->naming.tailed_ns, 0,
 				      clock_now_ns() + HOLDERS_NS);
 	if (!err) {
 		take_ticks(c, &stands);
@@ -218,24 +231,30 @@ void collector_look_at_end(struct collector *c)
 	collector_look_at_all(c);
 }
 
-/* Looks until nothing is missing that may come in time, and names what was found. */
+/* Looks until nothing is missing that may come in time, and names what was found: of an earlier
+ * look where there is one and none succeeds. */
 static int look_and_name(struct collector *c, const uint32_t *processes, size_t cnt,
 			 uint64_t begin_ns, uint64_t ns, struct stands *stands,
 			 struct lock_waits *waits)
 {
+	size_t had = 0;
 	int err = 0;
 
 	for (int i = 0; i < STAND_PASSES && !err; i++) {
 		collector_drain(c);
 		books_read_accounts(&c->books, true);
+		had = stands->cnt;
 		err = pass_over_stands(c, ns, processes, cnt, stands, waits);
 		if (err || i == STAND_PASSES - 1 || !note_stands(c, processes, cnt, stands))
 			break;
 		wait_names_tables(c->rooms.feed, c->rooms.model, c->rooms.names, processes, cnt,
 				  begin_ns + ns * 3 / 4);
 	}
-	if (err)
+	if (err && !had)
 		return err;
+	if (err)
+		log_debug("threads: the last look failed (%s), the one before counts",
+			  strerror(-err));
 	collector_drain(c);
 	take_ticks(c, stands);
 	log_debug("threads: looked at after %" PRIu64 " ms", (clock_now_ns() - begin_ns) / 1000000);
@@ -283,7 +302,8 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 	if (end_ns < clock_now_ns() + HOLDERS_NS)
 		end_ns = clock_now_ns() + HOLDERS_NS;
 	if (!err)
-		err = lock_waits_tell(&waits, &c->rooms, stands, c->naming.tailed_ns, end_ns);
+		err = lock_waits_tell(&waits, &c->rooms, stands, c->naming.tailed_ns,
+				      clock_now_ns() + DEBTS_NS, end_ns);
 	lock_waits_clear(&waits);
 	return err;
 }

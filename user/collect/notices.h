@@ -3,7 +3,8 @@
 #define HOTRUN_COLLECT_NOTICES_H
 /*
  * What the log tells of a collector that runs, at the end of a slice: what does not work as it
- * should, each once, and what one can do. What is on and off at the start: announce.c. No threads.
+ * should, each once, and what one can do. What is on and off at the start: collector_announce.c.
+ * No threads.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,9 @@
 #define HOTRUN_COLLECT_ROOMS_H
 /*
  * What the parts of a collector work between: where events come from, where they go, who names
- * them. Owned by collector.c, which alone makes, replaces (collector_renew()) and frees them; each
- * part borrows the whole for as long as it lives, and changes none of its members. No threads.
+ * them. Owned by collector.c, which makes, replaces (collector_renew()) and frees them, and by
+ * collector_start.c, which opens sessions anew; each part borrows the whole for as long as it
+ * lives, and changes none of its members. No threads.
  */
 #include <stdbool.h>
 

@@ -63,7 +63,6 @@ struct fed {
 };
 
 struct unwind_feed {
-	struct unwind_maps *maps;
 	bool is_calm;
 	bool is_hurried;
 	struct unwind_tables tables;

@@ -88,6 +88,8 @@ static const char *const losses[LOSS_CAUSE_CNT] = {
 		"interrupts were off for long, or the hypervisor took the CPU (steal)",
 	[LOSS_NAMES_TIMEOUT] = "a file system of a watched process hangs: check its mounts",
 	[LOSS_WAKERS] = "so many are kept of each CPU and second; shares are those of the others",
+	[LOSS_LOCK_HOLDERS] =
+		"very many threads wait, or hotrun was kept from asking: look at one process (-p)",
 	[LOSS_ITERATOR] = "the kernel was busy: the next slice has these figures",
 };
 

@@ -138,9 +138,10 @@ static bool is_wait_of_runtime(const char *name)
 /*
  * Whether the last managed frames wait for a lock of .NET. Of a monitor that is Monitor.Enter, and
  * what it calls, or, as a `lock` of .NET 8 calls the runtime without one, any that is no wait of
- * another kind; of a lock object (object) they wait for its event below one of its methods.
+ * another kind; of a lock object (object) they wait for its event below one of its methods, or,
+ * where it may be a monitor's (monitor), below Monitor.Enter.
  */
-static bool waits_for_lock(const struct grouping *g, bool object)
+static bool waits_for_lock(const struct grouping *g, bool object, bool monitor)
 {
 	static const char threading[] = "System.Threading.";
 
@@ -156,7 +157,7 @@ static bool waits_for_lock(const struct grouping *g, bool object)
 			return !object;
 		name = s->name + strlen(threading);
 		if (!strncmp(name, "Monitor.", strlen("Monitor.")))
-			return strstr(name, "Enter") != NULL;
+			return monitor && strstr(name, "Enter") != NULL;
 		if (!object || !strncmp(name, "Lock.", strlen("Lock.")))
 			return object;
 		if (!is_wait_of_runtime(name))
@@ -177,9 +178,11 @@ static uint32_t holder_of(const struct grouping *g, const struct model_stand *s)
 {
 	struct tid_key key = {g->m, g->m->threads[s->at.thread].process, s->holder};
 
-	bool object = s->flags & STAND_LOCK_OBJECT, managed = object || s->flags & STAND_MONITOR;
+	bool object = s->flags & STAND_LOCK_OBJECT, monitor = s->flags & STAND_MONITOR;
+	bool managed = object || monitor;
 
-	if (!s->holder || waits_for_mutex(g) == managed || (managed && !waits_for_lock(g, object)))
+	if (!s->holder || waits_for_mutex(g) == managed ||
+	    (managed && !waits_for_lock(g, object, monitor)))
 		return 0;
 	return hash_find(&g->by_tid, hash_pair(key.process, key.tid), equal_tid, g->stands, &key) ==
 			       HASH_NONE

@@ -103,6 +103,8 @@ enum model_loss_cause {
 	LOSS_ITERATOR = 23,	  /* accounts or sockets that could not be read in a slice */
 	LOSS_WAKERS = 24,	  /* of waits that were found, whose waker was not kept */
 	LOSS_SWITCHES = 25,	  /* rows of single switches */
+	LOSS_LOCK_HOLDERS = 26,	  /* threads of .NET that wait, of which no runtime was asked who
+				   * holds what they wait for */
 	LOSS_CAUSE_CNT
 };
 

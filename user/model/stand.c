@@ -70,6 +70,14 @@ int stands_complete(struct model *m)
 	return 0;
 }
 
+void stand_tell_lock(struct model_stand *s, uint32_t holder, bool monitors)
+{
+	if (!holder || (!monitors && s->flags & STAND_MONITOR))
+		return;
+	s->holder = holder;
+	s->flags |= STAND_LOCK_OBJECT | (monitors ? STAND_MONITOR : 0);
+}
+
 struct holder_key {
 	const struct model *m;
 	uint32_t process, ns_tid;

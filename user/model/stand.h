@@ -21,6 +21,7 @@ struct stands {
 	uint64_t time_ns; /* CLOCK_MONOTONIC, of the pass */
 	uint64_t pass_ns; /* that it took */
 	uint64_t cpu_ns;  /* of that, CPU time */
+	uint64_t unasked; /* threads of .NET that wait, of which nobody was asked who holds what */
 	uint64_t gone;	  /* threads of processes that are not known: they just came or went */
 };
 
@@ -38,6 +39,12 @@ bool stands_is_broken(const struct model *m, const struct model_stand *s);
  * 0 or -ENOMEM.
  */
 int stands_complete(struct model *m);
+/*
+ * Who holds the lock object of .NET for which it waits, by the runtime's memory. monitors: it may
+ * be a monitor's, as in .NET 11, which the flags tell; else a monitor that was found is what it
+ * waits for.
+ */
+void stand_tell_lock(struct model_stand *s, uint32_t holder, bool monitors);
 /* Of a pass over all threads of some processes: holder, as the namespace of the thread that waits
  * sees it, becomes the tid of the host, or 0 where no thread of its process is called so. 0 or
  * -ENOMEM. */

@@ -84,6 +84,8 @@ static const struct code_text losses[LOSS_CAUSE_CNT] = {
 	[LOSS_ITERATOR] = {"iterator", "accounts or sockets not read"},
 	[LOSS_WAKERS] = {"wakers", "waits that were found, but not who ended them"},
 	[LOSS_SWITCHES] = {"switches", "single switches"},
+	[LOSS_LOCK_HOLDERS] = {"lock-holders",
+			       "waits of which nobody was asked who holds their lock"},
 };
 
 const char *model_reason_text(enum model_reason reason)

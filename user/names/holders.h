@@ -14,15 +14,21 @@ struct holders_wait {
 	uint32_t process;  /* row */
 	uint32_t tid;	   /* as the host sees it */
 	uint32_t row;	   /* the caller's */
+	uint32_t turn;	   /* the caller's: first come those with low ones, of all processes */
 	uint32_t holder;   /* found: a tid as the process sees it; 0 = not known */
+	bool monitors;	   /* found: it may be of a monitor (.NET 11) */
 	bool asked;	   /* there is nothing more to be found */
+	bool left_out;	   /* nobody could ask, or there was no answer in time */
 	uint64_t switches; /* its, when its stack was read */
 	struct perfmap_lock_wait at;
 };
 
-/* Fills in holder, of those that did not run meanwhile; sorts them by process. Waits until then
- * (CLOCK_MONOTONIC) at the most. memory knows of runtimes, NULL: nothing. False: the budgets of
- * file_requests.h did not allow all of it. */
-bool holders_find(const struct sources *s, const struct jit_memory *memory, const struct model *m,
-		  struct holders_wait *waits, size_t cnt, uint64_t end_ns);
+/*
+ * Fills in what is found, of those that did not run meanwhile; sorts them. Waits until end_ns
+ * (CLOCK_MONOTONIC) at the most, and after debts_ns for nobody whose party has used up its
+ * allowance: those are left out then. memory knows of runtimes, NULL: nothing. False: the budgets
+ * of file_requests.h did not allow all of it yet.
+ */
+bool holders_find(const struct sources *s, struct jit_memory *memory, const struct model *m,
+		  struct holders_wait *waits, size_t cnt, uint64_t debts_ns, uint64_t end_ns);
 #endif

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/rise.h"
-#include "names/given_files.h"
 #include "names/calms.h"
+#include "names/given_files.h"
 #include "names/jit_code.h"
 #include "names/memory_known.h"
 #include "names/memory_pace.h"
@@ -649,6 +649,23 @@ struct perfmap_memory_facts jit_memory_facts(const struct jit_memory *jm, uint32
 	const struct process_memory *p = memory_of(jm, process);
 
 	return p ? p->facts : (struct perfmap_memory_facts){0};
+}
+
+enum model_reason jit_memory_reason(const struct jit_memory *jm, uint32_t process)
+{
+	const struct process_memory *p = memory_of(jm, process);
+
+	return p ? p->reason : REASON_NAMED;
+}
+
+void jit_memory_note_hung(struct jit_memory *jm, uint32_t process)
+{
+	struct process_memory *p = memory_new(jm, process);
+
+	if (!p)
+		return;
+	note_hung(p);
+	count_bytes(jm, p);
 }
 
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process)

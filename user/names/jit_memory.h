@@ -57,6 +57,10 @@ void jit_memory_settle(struct jit_memory *jm, struct model *m);
 bool jit_memory_names(const struct jit_memory *jm, uint32_t process);
 /* What is known of its runtime; without a descriptor: nothing, yet. */
 struct perfmap_memory_facts jit_memory_facts(const struct jit_memory *jm, uint32_t process);
+/* Why its memory tells nothing; REASON_NAMED: it does, or may. */
+enum model_reason jit_memory_reason(const struct jit_memory *jm, uint32_t process);
+/* A job of somebody else's in its memory hung: it counts as one of these here. */
+void jit_memory_note_hung(struct jit_memory *jm, uint32_t process);
 /* To be called some times a second while it returns true: looks whether what is fleeting may have
  * changed. */
 bool jit_memory_poll(struct jit_memory *jm);

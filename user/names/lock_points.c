@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "names/lock_points.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/compare.h"
 
 #define CALL_FUTEX 202 /* of x86-64 */
 /* The frames of the runtime and of its class library that wait are among them. */
@@ -9,39 +12,59 @@
 #define LOWEST	     65536u
 #define ADDRESS_BITS 47
 
-struct points {
-	uint64_t at[WORDS];
-	uint32_t times[WORDS], cnt;
+/* A word, and where it stood. */
+struct point {
+	uint64_t word;
+	uint32_t at;
+	bool often, again; /* it stands there more than once; it did before */
 };
 
-static void add(struct points *p, uint64_t word)
+static int compare_words(const void *a, const void *b)
 {
-	uint32_t i = 0;
+	const struct point *x = a, *y = b;
+	int c = COMPARE(x->word, y->word);
 
-	while (i < p->cnt && p->at[i] != word)
-		i++;
-	if (i == p->cnt) {
-		p->at[p->cnt] = word;
-		p->times[p->cnt++] = 0;
-	}
-	p->times[i]++;
+	return c ? c : COMPARE(x->at, y->at);
 }
 
-static void put(const struct points *p, bool often, struct perfmap_lock_wait *wait)
+static int compare_places(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < p->cnt && wait->points_cnt < PERFMAP_LOCK_POINTS; i++)
-		if ((p->times[i] > 1) == often)
-			wait->points[wait->points_cnt++] = p->at[i];
+	return COMPARE(((const struct point *)a)->at, ((const struct point *)b)->at);
+}
+
+/* Sorted: what a process has there may be all kinds of words. */
+static void count(struct point *points, uint32_t cnt)
+{
+	qsort(points, cnt, sizeof(*points), compare_words);
+	for (uint32_t i = 1; i < cnt; i++) {
+		points[i].again = points[i].word == points[i - 1].word;
+		points[i - 1].often |= points[i].again;
+	}
+	qsort(points, cnt, sizeof(*points), compare_places);
+}
+
+static void put(const struct point *points, uint32_t cnt, bool often,
+		struct perfmap_lock_wait *wait)
+{
+	for (uint32_t i = 0; i < cnt && wait->points_cnt < PERFMAP_LOCK_POINTS; i++)
+		if (!points[i].again && points[i].often == often)
+			wait->points[wait->points_cnt++] = points[i].word;
+}
+
+bool lock_points_may(const struct event_stand *event)
+{
+	return event->call == CALL_FUTEX &&
+	       !(event->flags & (STAND_RUNS | STAND_MOVED | STAND_SAME | STAND_COMPAT));
 }
 
 bool lock_points(const struct event_stand *event, const uint8_t *piece,
 		 struct perfmap_lock_wait *ret_wait)
 {
-	struct points p = {.cnt = 0};
+	struct point points[WORDS];
+	uint32_t cnt = 0;
 
 	*ret_wait = (struct perfmap_lock_wait){.tid = event->ns_tid};
-	if (event->call != CALL_FUTEX ||
-	    event->flags & (STAND_RUNS | STAND_MOVED | STAND_SAME | STAND_COMPAT))
+	if (!lock_points_may(event))
 		return false;
 	for (uint32_t i = 0; i < WORDS && (i + 1) * 8 <= event->stack_bytes; i++) {
 		uint64_t word;
@@ -50,10 +73,11 @@ bool lock_points(const struct event_stand *event, const uint8_t *piece,
 		/* Not in this stack, nor in the half of the kernel. */
 		if (!(word & 7) && word >= LOWEST && !(word >> ADDRESS_BITS) &&
 		    word - event->sp >= event->stack_bytes)
-			add(&p, word);
+			points[cnt++] = (struct point){.word = word, .at = i};
 	}
-	put(&p, true, ret_wait);
+	count(points, cnt);
+	put(points, cnt, true, ret_wait);
 	ret_wait->often_cnt = ret_wait->points_cnt;
-	put(&p, false, ret_wait);
+	put(points, cnt, false, ret_wait);
 	return ret_wait->often_cnt;
 }

@@ -9,8 +9,10 @@
 #include "bpf/events.h"
 #include "perfmap/memory/memory.h"
 
-/* Words at the top of its stack that may be addresses of objects. False: it waits for no futex, did
- * run meanwhile, or there are none that stand there more than once, as a lock's does. */
+/* Whether the thread waits for a futex, and did not run while its stack was read. */
+bool lock_points_may(const struct event_stand *event);
+/* Words at the top of its stack that may be addresses of objects. False: lock_points_may() is, or
+ * there are none that stand there more than once, as a lock's does. */
 bool lock_points(const struct event_stand *event, const uint8_t *piece,
 		 struct perfmap_lock_wait *ret_wait);
 #endif

@@ -10,9 +10,9 @@
 #include "names/file_symbols.h"
 #include "names/files.h"
 #include "names/frames.h"
+#include "names/holders.h"
 #include "names/jit.h"
 #include "names/jit_code.h"
-#include "names/holders.h"
 #include "names/jit_memory.h"
 #include "names/judged.h"
 #include "names/kernel_names.h"
@@ -406,9 +406,9 @@ bool names_is_reading(const struct names *n)
 }
 
 bool names_holders(struct names *n, const struct model *m, struct holders_wait *waits, size_t cnt,
-		   uint64_t end_ns)
+		   uint64_t debts_ns, uint64_t end_ns)
 {
-	return holders_find(&n->sources, n->memory, m, waits, cnt, end_ns);
+	return holders_find(&n->sources, n->memory, m, waits, cnt, debts_ns, end_ns);
 }
 
 bool names_poll(struct names *n)

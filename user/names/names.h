@@ -157,11 +157,12 @@ enum model_reason names_unwind_code(struct names *n, const struct model *m, uint
 size_t names_code_pages(const struct names *n, uint32_t process);
 struct names_code_page names_code_page(const struct names *n, uint32_t process, size_t index);
 
-/* Who holds the locks of .NET for which these threads wait (holders.h): until then at the most.
- * False: it was not found out for all; names_tail() begins the next budget. */
+/* Who holds the locks of .NET for which these threads wait (holders.h): until then at the most, and
+ * until debts_ns those whose party is in debt. False: it was not found out for all; names_tail()
+ * begins the next budget. */
 struct holders_wait;
 bool names_holders(struct names *n, const struct model *m, struct holders_wait *waits, size_t cnt,
-		   uint64_t end_ns);
+		   uint64_t debts_ns, uint64_t end_ns);
 
 /* Whether the process lives: its id is that of the very incarnation. */
 bool names_is_alive(const struct names *n, const struct model *m, uint32_t process);

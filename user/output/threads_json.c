@@ -128,6 +128,7 @@ int threads_json_write(FILE *out, const struct model *m, const struct stands *st
 	json_count(&j, "idle_threads", n.idle);
 	json_count(&j, "moved_threads", n.moved);
 	json_count(&j, "unknown_threads", stands->gone);
+	json_count(&j, "unasked_threads", stands->unasked);
 	json_count(&j, "own_threads", n.own);
 	put_deadlocks(&j, m, deadlocks, options);
 	json_array(&j, "groups");

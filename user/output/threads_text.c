@@ -399,7 +399,7 @@ static void put_foot(const struct page *p)
 	uint64_t late = late_threads(p);
 
 	if (late || p->idle || p->left_out || stands->gone || p->all.moved || p->all.sampled ||
-	    p->all.own)
+	    p->all.own || stands->unasked)
 		fputc('\n', p->out);
 	if (late)
 		fprintf(p->out, "%s with methods whose names did not come in time: %s\n",
@@ -425,6 +425,9 @@ static void put_foot(const struct page *p)
 	if (stands->gone)
 		fprintf(p->out, "%s of processes that had just begun or ended\n",
 			number_count(stands->gone).text);
+	if (stands->unasked)
+		fprintf(p->out, "%s waiting of which nobody was asked who holds their lock\n",
+			number_count(stands->unasked).text);
 }
 
 int threads_text_write(FILE *out, const struct model *m, const struct stands *stands,

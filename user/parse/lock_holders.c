@@ -4,7 +4,7 @@
 #include "parse/memory_names.h"
 
 enum model_reason lock_holders_read(struct target_memory *memory, const struct parse_locks *locks,
-				    uint32_t *ret_holders)
+				    uint32_t *ret_holders, bool *ret_monitors)
 {
 	struct perfmap_memory_facts facts = locks->facts;
 	enum model_reason reason = REASON_NAMED;
@@ -21,6 +21,7 @@ enum model_reason lock_holders_read(struct target_memory *memory, const struct p
 		return reason;
 	if (perfmap_memory_holders(m, locks->waits, locks->waits_cnt, ret_holders))
 		reason = REASON_RUNTIME_SILENT;
+	*ret_monitors = perfmap_memory_locks_are_monitors(m);
 	perfmap_memory_close(m);
 	return reason;
 }

@@ -251,11 +251,13 @@ static enum model_reason do_locks(const struct parse_request *request, const str
 {
 	static struct target_memory memory;
 	enum model_reason reason;
+	bool monitors = false;
 
 	if (request->locks.waits_cnt > PARSE_WAITS_MAX ||
 	    !receive_memory(f, result_fd, NULL, 0, &memory))
 		return REASON_LIMIT;
-	reason = lock_holders_read(&memory, &request->locks, reply->holders);
+	reason = lock_holders_read(&memory, &request->locks, reply->holders, &monitors);
+	reply->monitors = monitors;
 	target_memory_close(&memory);
 	return reason;
 }

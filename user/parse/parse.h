@@ -168,6 +168,8 @@ struct parse_reply {
 	uint64_t code_next; /* CODE: from where on the list goes on */
 	/* LOCKS: ids of threads as their process sees them, 0 = not known; in the order of waits */
 	uint32_t holders[PARSE_WAITS_MAX];
+	uint32_t monitors; /* LOCKS: not 0: what they wait for may be a monitor */
+	uint32_t rsvd2;
 };
 
 /* The worker's side (workers_do). */

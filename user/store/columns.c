@@ -429,7 +429,7 @@ static const struct column_word stand_words[] = {
 	{STAND_DEEP, "deeper than is read"},
 	{STAND_LOCK, "waits for a futex"},
 	{STAND_MONITOR, "holder is of a monitor of .NET"},
-	{STAND_LOCK_OBJECT, "holder is of a lock object of .NET, of which .NET 11 makes monitors"},
+	{STAND_LOCK_OBJECT, "holder is of a lock object of .NET; with 512 of a monitor, maybe"},
 };
 static const struct column stand_columns[] = {
 	C(model_stand, U32, slice, ""),

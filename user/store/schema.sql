@@ -410,8 +410,8 @@ CREATE TABLE stand (
 	                                 -- while it was read, 8 user stack not readable, 16 a
 	                                 -- 32-bit task, 32 no user registers, 64 deeper than is
 	                                 -- read, 128 waits for a futex, 512 holder is of a monitor
-	                                 -- of .NET, 1024 holder is of a lock object of .NET, of
-	                                 -- which .NET 11 makes monitors
+	                                 -- of .NET, 1024 holder is of a lock object of .NET; with
+	                                 -- 512 of a monitor, maybe
 	call INTEGER NOT NULL,           -- number of the system call that it was in, -1 = none
 	holder INTEGER NOT NULL,         -- tid of who held the mutex or monitor it waited for, 0 =
 	                                 -- not known

@@ -466,26 +466,39 @@ Test(standing, who_holds_a_lock_object_is_told_of_those_that_wait_for_one)
 {
 	static const struct {
 		const char *what, *methods[4];
-		bool held;
+		bool held, monitors;
 	} rows[] = {
 		{"a Lock of .NET 10",
 		 {"System.Threading.Lock.EnterScope", "System.Threading.Lock.TryEnterSlow",
 		  "System.Threading.WaitHandle.WaitOneNoCheck"},
+		 true,
+		 false},
+		{"a Lock of .NET 11",
+		 {"System.Threading.Lock.EnterScope", "System.Threading.Lock.TryEnterSlow",
+		  "System.Threading.WaitHandle.WaitOneNoCheck"},
+		 true,
 		 true},
+		{"a monitor of .NET 10, which is no Lock",
+		 {"System.Threading.Monitor.Enter", "System.Threading.Monitor.Enter_Slowpath"},
+		 false,
+		 false},
 		{"a monitor of .NET 11",
 		 {"System.Threading.Monitor.Enter", "System.Threading.Lock.TryEnterSlow",
 		  "System.Threading.WaitHandle.WaitOneNoCheck",
 		  "System.Threading.WaitSubsystem.ThreadWaitInfo.Wait"},
+		 true,
 		 true},
 		{"a pulse of .NET 11",
 		 {"System.Threading.Monitor.Wait", "System.Threading.Condition.Wait",
 		  "System.Threading.WaitHandle.WaitOneNoCheck"},
-		 false},
-		{"an event", {"System.Threading.WaitHandle.WaitOneNoCheck"}, false},
+		 false,
+		 true},
+		{"an event", {"System.Threading.WaitHandle.WaitOneNoCheck"}, false, false},
 		{"a semaphore",
 		 {"System.Threading.Lock.EnterScope", "System.Threading.SemaphoreSlim.Wait"},
+		 false,
 		 false},
-		{"nothing of the kind", {"Shop.Stock.Take"}, false},
+		{"nothing of the kind", {"Shop.Stock.Take"}, false, false},
 	};
 	struct fixture f = make();
 	uint32_t coreclr = build_symbol(f.m, "libcoreclr.so", "libcoreclr.so", KIND_NATIVE, false);
@@ -505,7 +518,7 @@ Test(standing, who_holds_a_lock_object_is_told_of_those_that_wait_for_one)
 		waits = STAND(&f, 200 + (uint32_t)i, rows[i].what, 5, f.start, methods[0],
 			      methods[1], methods[2], methods[3], f.futex);
 		waits->holder = 102;
-		waits->flags |= STAND_LOCK_OBJECT;
+		waits->flags |= STAND_LOCK_OBJECT | (rows[i].monitors ? STAND_MONITOR : 0);
 	}
 	s = standing_new(f.m, &f.stands);
 	cr_assert(s);
