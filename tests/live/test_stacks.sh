@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Stacks of code without frame pointers: they reach the root, and where their chains are known, not a frame
 # is missing or invented. All programs run at a time, at a lower priority than the workers that read their files.
+# quite alone
 . "$(dirname "$0")/../support/live.sh"
 need_root
 need_dotnet Chain

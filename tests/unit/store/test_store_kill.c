@@ -27,8 +27,14 @@ static void record_for_ever(void)
 	if (store_create("a.hotrun", m, &store))
 		_exit(1);
 	for (;;) {
+		int err;
+
 		capture_add_samples(m, 3000);
-		if (store_write_slice(store, m))
+		/* A slow reader may have the file for longer than it waits. */
+		do
+			err = store_write_slice(store, m);
+		while (err == -EBUSY);
+		if (err)
 			_exit(2);
 		capture_next_slice(m);
 	}
