@@ -627,8 +627,21 @@ struct event_socket {
 	__u8 flags; /* SOCKET_* */
 };
 
-/* Sockets that one pass reads. */
+/* Sockets that are handed over at a time. */
 #define SOCKET_ROWS_MAX 16384
+
+/* Sockets that a pass finds: map `served`. */
+#define SERVED_MAX 131072
+/* Of these, looked at by one run of read_sockets: some 0.1 ms. */
+#define SERVED_PART 256
+
+/* A value of that map: kernel addresses, and what tells a socket from a later one at its address.
+ * 0 in sk: the place is free. */
+struct served_socket {
+	__u64 sk;
+	__u64 state;
+	__u64 cookie;
+};
 
 /*
  * Tables by which stacks are walked where code keeps no frame pointer. A table is of one file. Its
@@ -727,7 +740,7 @@ enum loss_cause {
 	LOSS_OWN_ESTIMATED = 10,
 	LOSS_WAKEUP_UNSEEN = 11, /* a thread ran that had slept: its wait is not known */
 	LOSS_ENDPOINTS = 12, /* requests that found no row of endpoints: see ENDPOINTS_OF_PROCESS */
-	LOSS_SOCKET_ALLOC = 13, /* no memory for the state of a socket */
+	LOSS_SOCKET_ALLOC = 13, /* no memory for the state of a socket, or beyond SERVED_MAX */
 	LOSS_ARRIVAL_UNSEEN =
 		14,	      /* an answer whose request was not seen to arrive: no time is known */
 	LOSS_LISTENING = 15,  /* sockets that listened at the start, beyond the same shares: the

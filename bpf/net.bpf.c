@@ -15,7 +15,10 @@ struct row_map rows SEC(".maps");
 struct free_row_map free_rows SEC(".maps");
 struct share_map shares SEC(".maps");
 struct refused_map refused SEC(".maps");
+struct served_map served SEC(".maps");
+struct free_place_map free_places SEC(".maps");
 
+__u32 places_taken = 0;
 __u32 rows_taken = 0;
 __u32 rows_held = 0;
 __u32 earlier_held = 0;
@@ -48,10 +51,13 @@ static __always_inline void listen_begins(struct sock *sk)
 	struct connection init = state_of_listener(sk), *c;
 
 	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
-	if (c)
-		own_listener(c, sk, holder_of(bpf_get_current_task_btf()));
-	else
+	if (!c) {
 		count_loss(LOSS_SOCKET_ALLOC);
+		return;
+	}
+	own_listener(c, sk, holder_of(bpf_get_current_task_btf()));
+	if (!c->place)
+		list(c, sk);
 }
 
 /* What of it was not counted yet will not be: there is no row. */
@@ -99,7 +105,7 @@ static __always_inline void serve_ends(struct sock *sk, struct connection *c)
 
 	if (!tp || is_path(tp))
 		return;
-	if (!is_known(c, sk)) {
+	if (!is_known(c, follow_key(sk), share_of(sk))) {
 		forget_request(c);
 		return;
 	}
@@ -134,6 +140,9 @@ static __always_inline void change_state(struct sock *sk, int old_state, int new
 	}
 	if (new_state == TCP_SYN_SENT) {
 		/* Was served or listened, and is a client's socket from now on. */
+		c = connection_of(sk);
+		if (c)
+			unlist(c, sk);
 		bpf_sk_storage_delete(&connections, sk);
 		return;
 	}
@@ -147,9 +156,13 @@ static __always_inline void change_state(struct sock *sk, int old_state, int new
 		c->listens = 0;
 		c->turn = share_of(sk)->turn;
 		c->ready_ns = bpf_ktime_get_ns();
-	} else if (old_state != TCP_LISTEN) {
-		serve_ends(sk, c);
+		list(c, sk);
+		return;
 	}
+	if (old_state != TCP_LISTEN)
+		serve_ends(sk, c);
+	if (new_state == TCP_CLOSE)
+		unlist(c, sk);
 }
 
 /*
@@ -275,10 +288,16 @@ static __always_inline void take_data(struct sock *sk, struct sk_buff *skb, __u3
 	if (!c->protocol)
 		look_at_opening(c, skb, segment);
 	c->arrived = 1;
-	if (c->begun_ns)
+	if (c->begun_ns) {
 		add_data(c);
-	else if (is_request(c, skb, segment, first))
+	} else if (is_request(c, skb, segment, first)) {
+		/* The list was full, or the program that lists it was not run. */
+		if (!c->place || c->listens) {
+			c->listens = 0;
+			list(c, sk);
+		}
 		begin(c, tp, bpf_ktime_get_ns(), 0);
+	}
 }
 
 /* Each segment that comes in on an established connection, acknowledgements among them; before the

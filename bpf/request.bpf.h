@@ -25,7 +25,9 @@ struct connection {
 	__u32 begun_seq; /* where the answer to the request will begin */
 	/* tgid of who sent last, or was found to hold it; else of who listens; 0 = not known */
 	__u32 owner;
-	__u32 row;     /* where it is counted, as row + 1; 0 = not looked up, or there is none */
+	/* Where it is counted, as row + 1; 0 = not looked up, or there is none. And its place in
+	 * `served`, as index + 1; 0 = none. */
+	__u32 row : 13, place : 19;
 	__u32 home;    /* tgid of who listens, or listened when it came; 0 = not known */
 	__u32 joined;  /* not yet counted */
 	__u8 protocol; /* PROTOCOL_*; 0 = not known */
@@ -56,6 +58,7 @@ struct connection {
 
 /* Each connection has one: with the kernel's word before it, two lines of the cache. */
 _Static_assert(sizeof(struct connection) == 120, "connection");
+_Static_assert(ENDPOINTS_MAX < 1 << 13 && SERVED_MAX < 1 << 19, "connection.row, place");
 
 /* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of
  * the start; the kernel clones it to each connection that they accept. Freed with the socket.
@@ -168,6 +171,69 @@ extern const volatile __u64 slow_ns;
 
 #define ADD(counter, n) __sync_fetch_and_add(&(counter), n)
 
+/* --- where a pass finds the sockets ----------------------------------------------------------- */
+
+/*
+ * Index -> a socket with state. A socket is listed when it gets state and taken out when it closes,
+ * so a pass reads these sockets alone, in whatever network namespace they are. Read by the user
+ * side through memory. Size: 3 MiB; sockets beyond it are counted as LOSS_SOCKET_ALLOC. Defined in
+ * net.bpf.c.
+ */
+struct served_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SERVED_MAX);
+	__type(key, __u32);
+	__type(value, struct served_socket);
+};
+extern struct served_map served SEC(".maps");
+
+/* Places that are free again. The programs take from it first. Defined in net.bpf.c. */
+struct free_place_map {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, SERVED_MAX);
+	__type(value, __u32);
+};
+extern struct free_place_map free_places SEC(".maps");
+
+/* Places that were ever taken: all below are, or are free again. Defined in net.bpf.c. */
+extern __u32 places_taken;
+
+/* Put a socket that has state on the list. c: its state, which must be its own. */
+static __always_inline void list(struct connection *c, struct sock *sk)
+{
+	struct served_socket *at;
+	__u32 index;
+
+	c->place = 0;
+	if (bpf_map_pop_elem(&free_places, &index)) {
+		index = SERVED_MAX;
+		if (places_taken < SERVED_MAX)
+			index = __sync_fetch_and_add(&places_taken, 1);
+	}
+	at = bpf_map_lookup_elem(&served, &index);
+	if (!at) {
+		count_loss(LOSS_SOCKET_ALLOC);
+		return;
+	}
+	c->place = index + 1;
+	at->state = (__u64)c;
+	at->cookie = bpf_get_socket_cookie(sk);
+	barrier();
+	WRITE_ONCE(at->sk, (__u64)sk);
+}
+
+/* Take a socket off the list, before its state is gone. */
+static __always_inline void unlist(struct connection *c, struct sock *sk)
+{
+	__u32 index = c->place - 1;
+	struct served_socket *at = c->place ? bpf_map_lookup_elem(&served, &index) : NULL;
+
+	/* The user side may have taken it back already, and another socket may be there. */
+	if (at && __sync_val_compare_and_swap(&at->sk, (__u64)sk, 0) == (__u64)sk)
+		bpf_map_push_elem(&free_places, &index, 0);
+	c->place = 0;
+}
+
 /* --- which connections are followed ---------------------------------------------------------- */
 
 /* By bucket. Set by the user side at any time, the shift last. Defined in net.bpf.c. */
@@ -181,26 +247,38 @@ extern const volatile __u32 follow_seed;
 
 /* The kernel hashes addresses and ports with a key of its own, so that nobody can choose; all
  * lookups of a connection read it. Listening sockets and those not hashed yet have another one. */
+static __always_inline __u32 follow_key_of(__u32 hash)
+{
+	return (hash ^ follow_seed) * 0x9e3779b1u;
+}
+
 static __always_inline __u32 follow_key(const struct sock *sk)
 {
-	return (sk->__sk_common.skc_hash ^ follow_seed) * 0x9e3779b1u;
+	return follow_key_of(sk->__sk_common.skc_hash);
 }
 
 /* By the socket's own port: that of its state is the listener's, which may be another one where
  * connections are redirected (TPROXY). Its cgroup is the listener's for good; its user changes as
  * it is accepted. A kernel before 5.15 tells the cgroup with flags in it: all are one group. */
-static __always_inline __u32 bucket_of(const struct sock *sk)
+static __always_inline __u32 bucket_at(__u32 group, __u32 port)
 {
-	__u32 group = follow_seed, port = sk->__sk_common.skc_num, bucket;
+	__u32 bucket;
 
-	if (bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
-		group ^= sk->sk_cgrp_data.cgroup->self.serial_nr;
-	group = group * 0x9e3779b1u >> 16;
+	group = (group ^ follow_seed) * 0x9e3779b1u >> 16;
 	port = (port ^ follow_seed >> 16) * 0x9e3779b1u >> 16;
 	bucket = (group * FOLLOW_GROUPS >> 16) * FOLLOW_PORTS + (port * FOLLOW_PORTS >> 16);
 	/* Of an `or' of 32 bits the verifier of 6.1 knows no bounds. */
 	barrier_var(bucket);
 	return bucket & (FOLLOW_BUCKETS - 1);
+}
+
+static __always_inline __u32 bucket_of(const struct sock *sk)
+{
+	__u32 group = 0;
+
+	if (bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
+		group = sk->sk_cgrp_data.cgroup->self.serial_nr;
+	return bucket_at(group, sk->__sk_common.skc_num);
 }
 
 static __always_inline const struct follow_share *share_of(const struct sock *sk)
@@ -231,14 +309,11 @@ static __always_inline bool has_missed(const struct connection *c, __u32 key,
 }
 
 /* Whether the state of a connection tells what happened on it. */
-static __always_inline bool is_known(const struct connection *c, const struct sock *sk)
+static __always_inline bool is_known(const struct connection *c, __u32 key,
+				     const struct follow_share *share)
 {
-	const struct follow_share *share = share_of(sk);
-	__u32 key;
-
 	if (!share->shift && c->turn == share->turn)
 		return true;
-	key = follow_key(sk);
 	return is_key_followed(key, share) && !has_missed(c, key, share);
 }
 
@@ -564,13 +639,15 @@ static __always_inline bool is_path(struct tcp_sock *tp)
 	return bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp;
 }
 
-/* Bytes of payload that came, the FIN not counted. */
+/* Of bytes_received, those of payload: the FIN is not counted. */
+static __always_inline __u64 payload_of(__u64 bytes, __u8 state)
+{
+	return bytes && state != TCP_ESTABLISHED ? bytes - 1 : bytes;
+}
+
 static __always_inline __u64 payload_received(struct tcp_sock *tp)
 {
-	__u64 bytes = tp->bytes_received;
-	__u8 state = ((struct sock *)tp)->__sk_common.skc_state;
-
-	return bytes && state != TCP_ESTABLISHED ? bytes - 1 : bytes;
+	return payload_of(tp->bytes_received, ((struct sock *)tp)->__sk_common.skc_state);
 }
 
 static __always_inline void count_connection(struct connection *c, struct endpoint *e,
@@ -741,9 +818,14 @@ static __always_inline __u64 answered_ns(const struct connection *c, struct tcp_
 }
 
 /* Whether something was sent since the request began. */
+static __always_inline bool is_answered_at(const struct connection *c, __u32 write_seq)
+{
+	return (__s32)(write_seq - c->begun_seq) > 0;
+}
+
 static __always_inline bool has_answer(const struct connection *c, struct tcp_sock *tp)
 {
-	return (__s32)(tp->write_seq - c->begun_seq) > 0;
+	return is_answered_at(c, tp->write_seq);
 }
 
 /* --- by the kernel's own times ---------------------------------------------------------------- */
@@ -762,6 +844,13 @@ static __always_inline bool wants_answers(const struct connection *c)
 	return protocols == PROTOCOL_HTTP1;
 }
 
+/* What TCP notes of a connection, as far as it tells whether a request is unanswered. */
+struct tcp_facts {
+	__u64 bytes_received, bytes_sent;
+	__u32 write_seq, snd_una, rcv_nxt, snd_wl1, lsndtime, lrcvtime;
+	__u8 state;
+};
+
 /*
  * Whether data came after the last that was sent, and all of that was received: by the times of
  * both. They are in clock ticks, and a client without a pause asks again within the tick of the
@@ -769,15 +858,31 @@ static __always_inline bool wants_answers(const struct connection *c)
  * (snd_wl1). The one that says that the answer came is that of all data so far; a question behind
  * it has that number and goes beyond it. What only keeps a connection alive does not count.
  */
+static __always_inline bool is_unanswered_by(const struct tcp_facts *f)
+{
+	__s32 later = f->lrcvtime - f->lsndtime;
+
+	if (!payload_of(f->bytes_received, f->state) || f->write_seq != f->snd_una)
+		return false;
+	if (later || !f->bytes_sent)
+		return later > 0 || !f->bytes_sent;
+	return f->rcv_nxt - (f->state != TCP_ESTABLISHED) != f->snd_wl1;
+}
+
 static __always_inline bool is_unanswered(struct tcp_sock *tp)
 {
-	__s32 later = tp->inet_conn.icsk_ack.lrcvtime - tp->lsndtime;
-	__u8 state = ((struct sock *)tp)->__sk_common.skc_state;
+	const struct tcp_facts facts = {
+		.bytes_received = tp->bytes_received,
+		.bytes_sent = tp->bytes_sent,
+		.write_seq = tp->write_seq,
+		.snd_una = tp->snd_una,
+		.rcv_nxt = tp->rcv_nxt,
+		.snd_wl1 = tp->snd_wl1,
+		.lsndtime = tp->lsndtime,
+		.lrcvtime = tp->inet_conn.icsk_ack.lrcvtime,
+		.state = ((struct sock *)tp)->__sk_common.skc_state,
+	};
 
-	if (!payload_received(tp) || tp->write_seq != tp->snd_una)
-		return false;
-	if (later || !tp->bytes_sent)
-		return later > 0 || !tp->bytes_sent;
-	return tp->rcv_nxt - (state != TCP_ESTABLISHED) != tp->snd_wl1;
+	return is_unanswered_by(&facts);
 }
 #endif

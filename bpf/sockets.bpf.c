@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All served sockets at once, by iterators: found and given state when a session starts, read once
- * a slice. The kernel may run a step of an iteration again: finding is idempotent, reading writes
- * nothing.
+ * All served sockets at once. Iterators find those that are older than the session and give them
+ * state; the kernel may run a step of an iteration again, so finding is idempotent. Once a slice a
+ * program that user space runs reads the list of sockets with state: no iterator of the kernel
+ * finds them in all network namespaces at a price that depends on them alone (measured: an
+ * iteration over TCP sockets costs 0.4 ms in each namespace without any socket), and some kernels
+ * refuse iterators over map elements.
  */
 #include "request.bpf.h"
 
@@ -20,12 +23,7 @@ __u32 notes_listening = 0;
 /* What a pass of find_held is for: connections, else who listens. Set before it. */
 __u32 held_connections = 0;
 
-/*
- * 0.. -> a socket as it was read, of a pass of read_sockets. Written by it, read by the user side
- * through memory: an iterator that hands over much is slow, since the kernel begins each buffer of
- * 32 KiB at the head of the list again. Size: a pass reads as many; with more unanswered requests
- * there are more passes.
- */
+/* 0.. -> a socket as it was read. Written by read_sockets, read by the user side through memory. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -34,14 +32,16 @@ struct {
 	__type(value, struct event_socket);
 } socket_rows SEC(".maps");
 
-/* Of the pass: sockets before its first, set by the user side; those found so far, before and after
- * it. */
-__u32 socket_rows_from = 0;
+/* Set by the user side before a pass: from which place on, and that connections are left out of
+ * tracking, or were. Where read_sockets goes on, and rows so far. */
+__u32 served_at = 0;
+__u32 follows_some = 0;
 __u32 socket_rows_cnt = 0;
-/* Of the pass: connections that are followed and have spoken, where not all are. */
+/* Connections that are followed and have spoken, where not all are. */
 __u32 connections_followed = 0;
-/* The last socket, which comes again when a buffer was full. */
-__u64 socket_rows_last = 0;
+/* Places of sockets that are gone, of one run: the user side makes them free. */
+__u32 places_gone[SERVED_PART];
+__u32 places_gone_cnt = 0;
 
 static __always_inline struct listening_key key_of(struct sock *sk, __u32 netns)
 {
@@ -78,6 +78,8 @@ static __always_inline void take_listener(struct sock *sk)
 		count_loss(LOSS_SOCKET_ALLOC);
 		return;
 	}
+	if (!c->place)
+		list(c, sk);
 	__sync_fetch_and_add(&sockets_found, 1);
 }
 
@@ -123,7 +125,7 @@ static __always_inline bool is_connected(unsigned char state)
 /* State for a connection to a socket that is known to listen, once. */
 static __always_inline void take_connection(struct sock *sk, struct tcp_sock *tp)
 {
-	struct connection *found = listener_of(sk), init;
+	struct connection *found = listener_of(sk), *c, init;
 
 	if (!found || bpf_sk_storage_get(&connections, sk, 0, 0))
 		return;
@@ -138,10 +140,14 @@ static __always_inline void take_connection(struct sock *sk, struct tcp_sock *tp
 		init.uncounted = 1;
 		init.earlier = 1;
 	}
-	if (bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE))
-		__sync_fetch_and_add(&sockets_found, 1);
-	else
+	init.place = 0;
+	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!c) {
 		count_loss(LOSS_SOCKET_ALLOC);
+		return;
+	}
+	list(c, sk);
+	__sync_fetch_and_add(&sockets_found, 1);
 }
 
 /* The same pass once more, when it is known who listens: state for the connections that there
@@ -235,12 +241,14 @@ int find_owners(struct bpf_iter__task_file *ctx)
 
 /* Whether the protocol, of this connection or else of others of the endpoint, leaves data
  * unanswered. */
-static __always_inline bool is_unsure(const struct connection *c, struct tcp_sock *tp)
+static __always_inline bool is_unsure(const struct connection *c, const struct sock *sk)
 {
+	const struct tcp_sock *tp = (const void *)sk;
 	__u8 protocols = c->protocol;
 	const struct endpoint *e;
 
-	if (!protocols && !tp->bytes_sent && tp->data_segs_in > SEGMENTS_ONE_WAY)
+	if (!protocols && BPF_CORE_READ(tp, data_segs_in) > SEGMENTS_ONE_WAY &&
+	    !BPF_CORE_READ(tp, bytes_sent))
 		return true;
 	e = protocols ? NULL : row_of(c) ?: row_at(known_row(c, c->home));
 	if (e)
@@ -255,100 +263,160 @@ static __always_inline bool serves_alone(const struct connection *c)
 	return known_row(c, c->home) && count_worker(c->listener, false) == 1;
 }
 
-static __always_inline bool fill_unfollowed(struct event_socket *event, const struct connection *c,
-					    struct sock *sk)
+/* sk, here and below, is an address, not to be trusted: each field is copied. */
+static __always_inline void read_facts(struct tcp_facts *to, const struct sock *sk)
 {
-	struct tcp_sock *tp;
-	bool known;
+	const struct tcp_sock *tp = (const void *)sk;
 
-	if (!is_connected(sk->__sk_common.skc_state))
-		return false;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp || is_path(tp) || !is_unanswered(tp))
+	to->bytes_received = BPF_CORE_READ(tp, bytes_received);
+	to->bytes_sent = BPF_CORE_READ(tp, bytes_sent);
+	to->write_seq = BPF_CORE_READ(tp, write_seq);
+	to->snd_una = BPF_CORE_READ(tp, snd_una);
+	to->rcv_nxt = BPF_CORE_READ(tp, rcv_nxt);
+	to->snd_wl1 = BPF_CORE_READ(tp, snd_wl1);
+	to->lsndtime = BPF_CORE_READ(tp, lsndtime);
+	to->lrcvtime = BPF_CORE_READ(tp, inet_conn.icsk_ack.lrcvtime);
+	to->state = BPF_CORE_READ(sk, __sk_common.skc_state);
+}
+
+static __always_inline bool is_path_at(const struct sock *sk)
+{
+	const struct tcp_sock *tp = (const void *)sk;
+
+	return bpf_core_field_exists(tp->is_mptcp) && BPF_CORE_READ(tp, is_mptcp);
+}
+
+static __always_inline bool fill_unfollowed(struct event_socket *event, const struct connection *c,
+					    const struct sock *sk)
+{
+	struct tcp_facts facts;
+	bool known, accepted;
+
+	read_facts(&facts, sk);
+	if (!is_connected(facts.state) || is_path_at(sk) || !is_unanswered_by(&facts))
 		return false;
 	/* Known of since it was followed, if nothing was sent since. */
-	known = c->begun_ns && !has_answer(c, tp);
-	event->begun_ns = ns_of_ticks(tp->inet_conn.icsk_ack.lrcvtime);
+	known = c->begun_ns && !is_answered_at(c, facts.write_seq);
+	accepted = BPF_CORE_READ(sk, sk_socket);
+	event->begun_ns = ns_of_ticks(facts.lrcvtime);
 	event->flags = SOCKET_UNFOLLOWED;
-	if (sk->sk_socket)
+	if (accepted)
 		event->flags |= SOCKET_ACCEPTED;
-	if (sk->sk_socket && !c->owned && !serves_alone(c))
+	if (accepted && !c->owned && !serves_alone(c))
 		event->flags |= SOCKET_UNOWNED;
-	if (known ? is_unsure(c, tp) : !wants_answers(c))
+	if (known ? is_unsure(c, sk) : !wants_answers(c))
 		event->flags |= SOCKET_UNSURE;
 	return true;
 }
 
 static __always_inline bool fill_connection(struct event_socket *event, const struct connection *c,
-					    struct sock *sk)
+					    const struct sock *sk)
 {
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	const struct tcp_sock *tp = (const void *)sk;
 
-	if (!tp || is_path(tp))
+	if (is_path_at(sk))
 		return false;
 	event->begun_ns = c->begun_ns;
-	if (event->begun_ns && has_answer(c, tp))
+	if (event->begun_ns && is_answered_at(c, BPF_CORE_READ(tp, write_seq)))
 		return false;
 	/* Data that came with the end of the handshake, and nobody has read or answered yet. */
-	if (!event->begun_ns && !c->arrived && payload_received(tp))
+	if (!event->begun_ns && !c->arrived &&
+	    payload_of(BPF_CORE_READ(tp, bytes_received), BPF_CORE_READ(sk, __sk_common.skc_state)))
 		event->begun_ns = c->ready_ns;
-	if (sk->sk_socket)
+	if (!event->begun_ns)
+		return false;
+	if (BPF_CORE_READ(sk, sk_socket))
 		event->flags |= c->owned ? SOCKET_ACCEPTED : SOCKET_ACCEPTED | SOCKET_UNOWNED;
 	if (c->earlier)
 		event->flags |= SOCKET_EARLIER;
-	if (is_unsure(c, tp))
+	if (is_unsure(c, sk))
 		event->flags |= SOCKET_UNSURE;
-	return event->begun_ns > 0;
+	return true;
 }
 
-/*
- * Once a slice, for each socket with state: notes it where it listens or has an unanswered request.
- * Hands over a byte for each, so that the kernel makes a pause (and lets others run) after 32,768
- * of them. Most wait for nothing, which their state alone tells where all are followed; else their
- * sockets are looked at.
- */
-SEC("iter/bpf_sk_storage_map")
-int read_sockets(struct bpf_iter__bpf_sk_storage_map *ctx)
+static __always_inline bool fill_listener(struct event_socket *event, const struct sock *sk)
 {
-	struct connection *c = ctx->value;
-	struct event_socket event = {};
-	struct sock *sk = ctx->sk;
-	struct event_socket *to;
-	bool listens, known;
-	__u32 index = 0;
+	event->flags = SOCKET_LISTENS;
+	event->queued = BPF_CORE_READ(sk, sk_ack_backlog);
+	event->backlog = BPF_CORE_READ(sk, sk_max_ack_backlog);
+	event->refused = BPF_CORE_READ(sk, sk_drops.counter);
+	return BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN;
+}
 
-	if (!c || !sk)
-		return 0;
-	bpf_seq_write(ctx->meta->seq, &index, 1);
-	listens = c->listens && sk->__sk_common.skc_state == TCP_LISTEN;
-	known = listens || is_known(c, sk);
-	if (known && !listens && c->arrived && share_of(sk)->shift)
+/* Whether the state of a connection tells what happened on it. Most hosts track all. */
+static __always_inline bool is_known_at(const struct connection *c, const struct sock *sk)
+{
+	const struct follow_share *share;
+	__u32 group = 0;
+	bool known;
+
+	if (!follows_some)
+		return true;
+	if (bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
+		group = BPF_CORE_READ(sk, sk_cgrp_data.cgroup, self.serial_nr);
+	share = &follow_shares[bucket_at(group, BPF_CORE_READ(sk, __sk_common.skc_num))];
+	known = is_known(c, follow_key_of(BPF_CORE_READ(sk, __sk_common.skc_hash)), share);
+	if (known && c->arrived && share->shift)
 		connections_followed++;
-	if (known && !listens && !c->begun_ns && c->arrived)
+	return known;
+}
+
+/* The socket at a place, if it has something to be told. It may close meanwhile: its memory then
+ * still holds a TCP socket, whose cookie is another one. A function that is verified once. */
+__weak __noinline int read_served(__u32 index)
+{
+	struct served_socket *at = bpf_map_lookup_elem(&served, &index);
+	struct event_socket event = {}, *to;
+	const struct sock *sk;
+	__u64 address, cookie;
+	struct connection c;
+	bool told;
+
+	if (!at)
 		return 0;
-	if (socket_rows_last == (__u64)sk)
+	address = READ_ONCE(at->sk);
+	if (!address)
 		return 0;
-	socket_rows_last = (__u64)sk;
-	if (listens) {
-		event.flags = SOCKET_LISTENS;
-		event.queued = sk->sk_ack_backlog;
-		event.backlog = sk->sk_max_ack_backlog;
-		event.refused = sk->sk_drops.counter;
-	} else if (known ? !fill_connection(&event, c, sk) : !fill_unfollowed(&event, c, sk)) {
+	sk = (const void *)address;
+	cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+	if (cookie != at->cookie || bpf_probe_read_kernel(&c, sizeof(c), (const void *)at->state) ||
+	    c.place != index + 1) {
+		if (__sync_val_compare_and_swap(&at->sk, address, 0) == address &&
+		    places_gone_cnt < SERVED_PART)
+			places_gone[places_gone_cnt++ & (SERVED_PART - 1)] = index;
 		return 0;
 	}
+	if (c.listens)
+		told = fill_listener(&event, sk);
+	else if (is_known_at(&c, sk))
+		told = (c.begun_ns || !c.arrived) && fill_connection(&event, &c, sk);
+	else
+		told = fill_unfollowed(&event, &c, sk);
+	if (!told)
+		return 0;
 	event.header.kind = EVENT_SOCKET;
 	event.header.size = sizeof(event);
 	event.header.cpu = bpf_get_smp_processor_id();
-	event.listener = c->listener;
-	event.process_start_ns = c->owner_start_ns;
-	event.tgid = c->owner;
-	event.netns = c->netns;
-	event.port = c->port;
-	event.family = c->family;
-	index = socket_rows_cnt++ - socket_rows_from;
-	to = bpf_map_lookup_elem(&socket_rows, &index);
+	event.listener = c.listener;
+	event.process_start_ns = c.owner_start_ns;
+	event.tgid = c.owner;
+	event.netns = c.netns;
+	event.port = c.port;
+	event.family = c.family;
+	to = bpf_map_lookup_elem(&socket_rows, &socket_rows_cnt);
 	if (to)
 		*to = event;
+	socket_rows_cnt++;
+	return 0;
+}
+
+/* Run by user space, again and again, for SERVED_PART places each time: notes sockets that listen
+ * or have an unanswered request. Of most connections their state tells that they have none. */
+SEC("syscall")
+int read_sockets(void *ctx)
+{
+	places_gone_cnt = 0;
+	for (int i = 0; i < SERVED_PART && served_at < places_taken; i++)
+		read_served(served_at++);
 	return 0;
 }

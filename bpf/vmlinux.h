@@ -198,6 +198,10 @@ typedef struct {
 	struct net *net;
 } possible_net_t;
 
+typedef struct {
+	__s64 counter;
+} atomic64_t;
+
 struct sock_common {
 	unsigned int skc_hash; /* of both addresses and ports, keyed */
 	__be32 skc_rcv_saddr;
@@ -206,6 +210,7 @@ struct sock_common {
 	volatile unsigned char skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_rcv_saddr;
+	atomic64_t skc_cookie;
 };
 
 typedef struct {
@@ -273,12 +278,6 @@ struct msghdr;
 struct bpf_iter__tcp {
 	struct bpf_iter_meta *meta;
 	struct sock_common *sk_common;
-};
-
-struct bpf_iter__bpf_sk_storage_map {
-	struct bpf_iter_meta *meta;
-	struct sock *sk;
-	void *value;
 };
 
 struct bpf_iter__task_file {

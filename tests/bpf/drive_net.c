@@ -342,8 +342,8 @@ void drive_open_requests(struct drive *d)
 
 	drive_open(d, &options);
 	/* What must not be skipped in silence where the kernel ought to do it. */
-	if (session_requests_why(d->s))
-		drive_skip(session_requests_why(d->s));
+	if (feature_why(session_features(d->s), FEATURE_REQUESTS))
+		drive_skip(feature_why(session_features(d->s), FEATURE_REQUESTS));
 }
 
 static void add_endpoint(struct endpoint *sum, const struct endpoint *by)

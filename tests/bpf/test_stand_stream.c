@@ -56,8 +56,8 @@ static void open_looking(struct looking *k, const volatile sig_atomic_t *stop)
 	cr_assert(k->stream);
 	if (looker_new(&options, why, sizeof(why), &k->looker))
 		drive_skip(why);
-	if (looker_stands_why(k->looker))
-		drive_skip(looker_stands_why(k->looker));
+	if (feature_why(looker_features(k->looker), FEATURE_THREAD_STACKS))
+		drive_skip(feature_why(looker_features(k->looker), FEATURE_THREAD_STACKS));
 }
 
 static void close_looking(struct looking *k)

@@ -41,8 +41,8 @@ static void open_in_gear(struct drive *d, bool quiet)
 						.stands = true};
 
 	drive_open(d, &options);
-	if (session_stands_why(d->s))
-		drive_skip(session_stands_why(d->s));
+	if (feature_why(session_features(d->s), FEATURE_THREAD_STACKS))
+		drive_skip(feature_why(session_features(d->s), FEATURE_THREAD_STACKS));
 }
 
 static void open_stands(struct drive *d)
@@ -403,7 +403,7 @@ Test(stands, who_did_not_ask_for_it_has_not_the_program)
 
 	drive_open(&d, NULL);
 	cr_expect_eq(read_stands(&d, NULL, NULL, 0, &seen), -ENOTSUP);
-	cr_expect_not_null(session_stands_why(d.s));
+	cr_expect_not_null(feature_why(session_features(d.s), FEATURE_THREAD_STACKS));
 	drive_close(&d);
 }
 

@@ -87,7 +87,7 @@ static void open_with_tables(struct drive *d)
 
 	drive_open(d, &options);
 	if (!session_unwind(d->s))
-		drive_skip(session_unwind_why(d->s));
+		drive_skip(feature_why(session_features(d->s), FEATURE_UNWIND_TABLES));
 }
 
 /* The mappings of a process, as the collector would hand them over; tgid is whose they become. */

@@ -31,9 +31,10 @@ static void open_wakers(struct drive *d, bool wakers)
 	const struct session_options options = {.sample_hz = 99, .stands = true, .wakers = wakers};
 
 	drive_open(d, &options);
-	if (session_stands_why(d->s))
-		drive_skip(session_stands_why(d->s));
-	cr_assert_null(session_wakers_why(d->s), "%s", session_wakers_why(d->s));
+	if (feature_why(session_features(d->s), FEATURE_THREAD_STACKS))
+		drive_skip(feature_why(session_features(d->s), FEATURE_THREAD_STACKS));
+	cr_assert_null(feature_why(session_features(d->s), FEATURE_WAKERS), "%s",
+		       feature_why(session_features(d->s), FEATURE_WAKERS));
 }
 
 /* Looks at a child until cnt of its threads are found in that system call. */

@@ -208,6 +208,7 @@ static void fill_names(struct model *m)
 
 static void fill_slice(struct model *m, uint64_t start_ns)
 {
+	struct feature_set features = {0};
 	struct model_slice slice = {start_ns, start_ns + SECOND, -123456789, 77000, 3, true, 8,
 				    91,	      4000000000,	 7};
 	struct model_sample sample = {.time_ns = start_ns + 400,
@@ -324,6 +325,10 @@ static void fill_slice(struct model *m, uint64_t start_ns)
 	model_cpu_add(m, &cpu);
 	model_loss_add(m, LOSS_STACK_RING_FULL, 17);
 	model_loss_add(m, LOSS_TICKS_MISSED, 1);
+	feature_ask(&features, FEATURE_BIT(FEATURE_REQUESTS) | FEATURE_BIT(FEATURE_SAMPLES));
+	feature_switch_off(&features, FEATURE_REQUESTS, FEATURE_REFUSED, "it was refused");
+	if (model_take_features(m, &features))
+		abort();
 }
 
 struct model *capture_model(void)

@@ -17,13 +17,13 @@
 	.unprivileged_bpf_disabled = 2, .protected_symlinks = 1, .kernel_symbols = true,          \
 	.capabilities = FIT_CAPABILITIES, .perf_event_paranoid = 2, .max_sample_rate_hz = 100000, \
 	.cpu_time_max_pct = 25, .max_stack = 127, .mlock_kb = 516, .ring_kb_per_cpu = 776,        \
-	.session_tried = true, .session_ns = 50000000, .map_bytes = 15 << 19, .cpus_online = 2,   \
-	.cpus_possible = 2, .ticks_tried = true, .cpus_ticking = 2, .ticks_expected = 18,         \
-	.ticks_taken = 18, .clocksource = "tsc", .clock_read_ns = 25,                             \
-	.memory_available_bytes = 8ll << 30, .cgroup_room_bytes = FACT_UNKNOWN,                   \
-	.memlock_bytes = UINT64_MAX, .files_max = 20000, .files_needed = 56,                      \
-	.disk_free_bytes = 70ll << 30, .folder_writable = true, .pressure = true,                 \
-	.cgroups = HOST_CGROUPS_V2, .cpu_controller = true
+	.features.status = {[0 ... FEATURE_CNT - 1] = FEATURE_ON}, .session_tried = true,         \
+	.session_ns = 50000000, .map_bytes = 15 << 19, .cpus_online = 2, .cpus_possible = 2,      \
+	.ticks_tried = true, .cpus_ticking = 2, .ticks_expected = 18, .ticks_taken = 18,          \
+	.clocksource = "tsc", .clock_read_ns = 25, .memory_available_bytes = 8ll << 30,           \
+	.cgroup_room_bytes = FACT_UNKNOWN, .memlock_bytes = UINT64_MAX, .files_max = 20000,       \
+	.files_needed = 56, .disk_free_bytes = 70ll << 30, .folder_writable = true,               \
+	.pressure = true, .cgroups = HOST_CGROUPS_V2, .cpu_controller = true
 
 #define FIT_PROCESS                                                                          \
 	.tgid = 4711, .ns_pid = 1, .euid = 1000, .name = "Shop.Web", .unit = "shop.service", \

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/feature.h"
+
 /* Older kernels are refused: 5.15 is the first with perf links (bpf_link) for BPF programs. */
 #define HOST_KERNEL_MIN_MAJOR 5
 #define HOST_KERNEL_MIN_MINOR 15
@@ -82,9 +84,7 @@ struct host_facts {
 	char session_why[1024]; /* a sentence where it failed */
 	uint64_t session_ns;	/* to load and attach */
 	uint64_t map_bytes;
-	bool without_groups, without_queues; /* KERNEL_WITHOUT_* */
-	char without_tables[256]; /* why stacks are walked along frame pointers, "" they are not */
-	char without_stands[256]; /* why threads that do not run cannot be looked at, "" they can */
+	struct feature_set features; /* what a recording would have; where session_tried */
 
 	uint32_t cpus_online, cpus_possible;
 	bool ticks_tried;

@@ -158,6 +158,7 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 	if (!c)
 		return err;
 	c->options = *options;
+	c->asked_requests = options->requests;
 	c->options.gear.sample_every = options->gear.sample_every ?: 1;
 	c->next_gear = c->options.gear;
 	wire(c);
@@ -307,19 +308,9 @@ void collector_name_process(struct collector *c, uint32_t process)
 	process_facts_want(&c->facts, process);
 }
 
-const char *collector_stands_why(const struct collector *c)
-{
-	return session_stands_why(c->rooms.session);
-}
-
 bool collector_walks_by_tables(const struct collector *c)
 {
 	return c->rooms.feed != NULL;
-}
-
-const char *collector_tables_why(const struct collector *c)
-{
-	return session_unwind_why(c->rooms.session);
 }
 
 struct model *collector_model(struct collector *c)

@@ -180,17 +180,16 @@ size_t collector_map_bytes(const struct collector *c);
  * they are there. */
 void collector_name_process(struct collector *c, uint32_t process);
 
-/* Whether the kernel tells of requests; "requests", "requests off: WHY", or "requests off" where
- * nobody asked for them. */
+/* What works and what does not, with the reason. */
+void collector_features(const struct collector *c, struct feature_set *ret_features);
 bool collector_sees_requests(const struct collector *c);
-void collector_requests_text(const struct collector *c, char *text, size_t bytes);
 
 /*
  * Where the threads of these processes (rows; none = of all) stand now, their stacks named in the
  * model, after collector_start(). For tables and names so much time is taken at the most. Who runs
  * has the stack of its last tick, if there was one. For once in the life of a collector: frames
  * without a name by then stay so. *stands is emptied first. 0, or negative errno, -ENOTSUP where
- * collector_stands_why() says why.
+ * FEATURE_THREAD_STACKS is off.
  */
 int collector_read_stands(struct collector *c, const uint32_t *processes, size_t cnt, uint64_t ns,
 			  struct stands *stands);
@@ -198,12 +197,8 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
  * stands at this moment. For threads of what is selected; all else is as it was. Errors as before;
  * with options.blocked collector_stop() does it. */
 int collector_look_at_all(struct collector *c);
-/* Why that cannot be done, as a clause for people; NULL where it can. */
-const char *collector_stands_why(const struct collector *c);
-
-/* Whether user stacks are walked by tables; why not, as a clause for people: NULL, nobody asked. */
+/* Whether user stacks are walked by tables. */
 bool collector_walks_by_tables(const struct collector *c);
-const char *collector_tables_why(const struct collector *c);
 
 /* Borrowed until collector_renew() and collector_free(). */
 struct model *collector_model(struct collector *c);

@@ -6,9 +6,24 @@
 #include "base/log.h"
 #include "collect/collector_parts.h"
 
+void collector_features(const struct collector *c, struct feature_set *ret_features)
+{
+	*ret_features = *session_features(c->rooms.session);
+	if (c->options.switches_s > 0)
+		feature_ask(ret_features, FEATURE_BIT(FEATURE_SWITCHES));
+	if (*c->switches.why)
+		feature_switch_off(ret_features, FEATURE_SWITCHES, FEATURE_OFF, "%s",
+				   c->switches.why);
+	if (c->asked_requests && !c->options.requests) {
+		feature_ask(ret_features, FEATURE_BIT(FEATURE_REQUESTS));
+		feature_switch_off(ret_features, FEATURE_REQUESTS, FEATURE_OFF,
+				   "given up to keep hotrun's cost within its budget");
+	}
+}
+
 bool collector_sees_requests(const struct collector *c)
 {
-	return c->options.requests && !session_requests_why(c->rooms.session);
+	return feature_is_on(session_features(c->rooms.session), FEATURE_REQUESTS);
 }
 
 /* Where connections that waited to be accepted before the start are not seen. */
@@ -25,31 +40,16 @@ static void warn_of_namespaces(const struct collector *c)
 			 all - seen, all);
 }
 
-void collector_requests_text(const struct collector *c, char *text, size_t bytes)
+/* Features that are off, a line each. */
+static void warn_of_features(const struct collector *c)
 {
-	const char *why = session_requests_why(c->rooms.session);
+	struct feature_set set;
 
-	if (!c->options.requests)
-		snprintf(text, bytes, "requests off");
-	else
-		snprintf(text, bytes, "requests%s%s", why ? " off: " : "", why ? why : "");
-}
-
-/* What is off and why, each after "; ". */
-static void list_off(const struct collector *c, char *text, size_t bytes)
-{
-	const char *why = session_unwind_why(c->rooms.session);
-	const char *wakers = c->options.wakers && !c->options.blocked
-				     ? "without blocked time there are no waits"
-				     : session_wakers_why(c->rooms.session);
-
-	snprintf(text, bytes, "%s%s%s%s%s%s%s%s",
-		 c->rooms.model->kernel_text ? "" : "; kernel names off: kallsyms is hidden",
-		 c->rooms.host.max_stack < 127 ? "; stacks cut short: kernel.perf_event_max_stack"
-					       : "",
-		 why ? "; stacks break in code without frame pointers: " : "", why ?: "",
-		 wakers ? "; wakers off: " : "", wakers ?: "",
-		 *c->switches.why ? "; switches off: " : "", c->switches.why);
+	collector_features(c, &set);
+	for (enum feature f = 0; f < FEATURE_CNT; f++)
+		if (feature_why(&set, f) && (c->options.samples || f == FEATURE_REQUESTS))
+			log_warn("%s is off: %s; %s", feature_rows[f].title, set.why[f],
+				 feature_rows[f].lost);
 }
 
 static void warn_of_capabilities(void)
@@ -61,39 +61,35 @@ static void warn_of_capabilities(void)
 			 missing);
 }
 
-void collector_announce(const struct collector *c, const char *verb)
+static void warn(const struct collector *c)
 {
-	const struct model_host *h = &c->rooms.model->host;
-	char stacks[512] = "no stacks", off[512] = "", requests[256];
-
-	if (c->options.samples) {
-		list_off(c, off, sizeof(off));
-		snprintf(stacks, sizeof(stacks), "stacks of %s%s",
-			 *h->filter ? h->filter : "all processes", off);
-	}
-	collector_requests_text(c, requests, sizeof(requests));
-	log_info("%s at %u Hz (%s) on %u CPU%s: %s of all processes (%zu threads), %s, %s", verb,
-		 h->sample_hz / c->options.gear.sample_every, h->event, h->cpus_online,
-		 h->cpus_online == 1 ? "" : "s",
-		 c->options.gear.quiet ? "quiet gear: CPU times and waits by the kernel's counts"
-				       : "accounts",
-		 c->rooms.model->threads_cnt, requests, stacks);
+	if (c->options.samples && !c->rooms.model->kernel_text)
+		log_warn("kernel names are off: kallsyms is hidden");
+	if (c->options.samples && c->rooms.host.max_stack < 127)
+		log_warn("stacks are cut short: kernel.perf_event_max_stack is %u",
+			 c->rooms.host.max_stack);
+	warn_of_features(c);
 	warn_of_namespaces(c);
 	warn_of_capabilities();
 }
 
+void collector_announce(const struct collector *c, const char *verb)
+{
+	const struct model_host *h = &c->rooms.model->host;
+
+	log_info("%s at %u Hz (%s) on %u CPU%s: %s of all processes (%zu threads)%s, stacks of %s",
+		 verb, h->sample_hz / c->options.gear.sample_every, h->event, h->cpus_online,
+		 h->cpus_online == 1 ? "" : "s",
+		 c->options.gear.quiet ? "quiet gear: CPU times and waits by the kernel's counts"
+				       : "accounts",
+		 c->rooms.model->threads_cnt, collector_sees_requests(c) ? ", requests" : "",
+		 !c->options.samples ? "no process"
+		 : *h->filter	     ? h->filter
+				     : "all processes");
+	warn(c);
+}
+
 void collector_warn(const struct collector *c)
 {
-	char off[512] = "", requests[256];
-
-	if (c->options.samples)
-		list_off(c, off, sizeof(off));
-	if (*off)
-		log_warn("%s", off + strlen("; "));
-	if (c->options.requests && !collector_sees_requests(c)) {
-		collector_requests_text(c, requests, sizeof(requests));
-		log_warn("%s", requests);
-	}
-	warn_of_namespaces(c);
-	warn_of_capabilities();
+	warn(c);
 }

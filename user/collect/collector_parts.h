@@ -33,6 +33,7 @@
 struct collector {
 	struct collector_options options; /* with the gear of this slice, */
 	struct collector_gear next_gear;  /* and that of the next one */
+	bool asked_requests;		  /* at first; collector_change() may give them up */
 	struct rooms rooms;
 
 	struct records records;

@@ -131,9 +131,10 @@ int collector_begin_slice(struct collector *c)
 	}
 	ingest_set_every(c->rooms.ingest, c->options.gear.sample_every);
 	if (c->rooms.looks)
-		blocked_looks_begin_slice(c->rooms.looks,
-					  c->options.blocked && !c->options.gear.quiet &&
-						  !session_stands_why(c->rooms.session));
+		blocked_looks_begin_slice(
+			c->rooms.looks,
+			c->options.blocked && !c->options.gear.quiet &&
+				feature_is_on(session_features(c->rooms.session), FEATURE_BLOCKED));
 	return 0;
 }
 

@@ -198,7 +198,8 @@ int collector_look_at_all(struct collector *c)
 	struct stands stands = {0};
 	int err;
 
-	if (!c->rooms.looks || session_stands_why(c->rooms.session))
+	if (!c->rooms.looks ||
+	    !feature_is_on(session_features(c->rooms.session), FEATURE_THREAD_STACKS))
 		return -ENOTSUP;
 	collector_drain(c);
 	err = pass_over_stands(c, PASS_NS, NULL, 0, &stands, &waits);
@@ -285,7 +286,7 @@ int collector_read_stands(struct collector *c, const uint32_t *processes, size_t
 	struct lock_waits waits = {0};
 	int err;
 
-	if (session_stands_why(c->rooms.session))
+	if (!feature_is_on(session_features(c->rooms.session), FEATURE_THREAD_STACKS))
 		return -ENOTSUP;
 	collector_drain(c);
 	prepare_stands(c, processes, cnt, begin_ns + ns / 2);

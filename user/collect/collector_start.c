@@ -88,18 +88,29 @@ static void mark_processes(struct collector *c)
 /* OFF_* of model.h. */
 static uint32_t kernel_off(const struct collector *c)
 {
-	uint32_t without = session_kernel_without(c->rooms.session);
+	const struct feature_set *f = session_features(c->rooms.session);
 
-	return (without & KERNEL_WITHOUT_GROUPS ? OFF_GROUPS : 0) |
-	       (without & KERNEL_WITHOUT_QUEUES ? OFF_QUEUES : 0) |
-	       (c->rooms.feed ? 0 : OFF_TABLES) | (collector_sees_requests(c) ? 0 : OFF_REQUESTS) |
-	       (c->options.blocked && !session_stands_why(c->rooms.session) ? 0 : OFF_STANDS);
+	return (feature_is_on(f, FEATURE_COUNTERS) ? 0 : OFF_ACCOUNTS | OFF_SWITCHES | OFF_OWN) |
+	       (feature_is_on(f, FEATURE_CGROUPS) ? 0 : OFF_GROUPS) |
+	       (feature_is_on(f, FEATURE_RUN_QUEUES) ? 0 : OFF_QUEUES) |
+	       (c->rooms.feed ? 0 : OFF_TABLES) |
+	       (feature_is_on(f, FEATURE_REQUESTS) ? 0 : OFF_REQUESTS) |
+	       (c->options.blocked && feature_is_on(f, FEATURE_BLOCKED) ? 0 : OFF_STANDS);
 }
 
 /* Of what grows with every process, thread and stack. */
 static size_t known_bytes(const struct collector *c)
 {
 	return model_bytes(c->rooms.model) + ingest_bytes(c->rooms.ingest);
+}
+
+static int take_features(struct collector *c)
+{
+	struct feature_set features;
+
+	collector_features(c, &features);
+	c->rooms.model->host.off |= kernel_off(c);
+	return model_take_features(c->rooms.model, &features);
 }
 
 int collector_start(struct collector *c, char *why, size_t why_bytes)
@@ -122,7 +133,11 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 	/* By now it is known where compiled code lies. */
 	prepare_tables(c, START_CODE_NS);
 
-	c->rooms.model->host.off |= kernel_off(c);
+	err = take_features(c);
+	if (err) {
+		snprintf(why, why_bytes, "out of memory");
+		return err;
+	}
 	request_take(&c->requests, true);
 	c->start_ns = c->slice_start_ns = c->naming.tailed_ns = c->naming.maps_read_ns =
 		books_read(&c->books, true);

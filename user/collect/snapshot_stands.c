@@ -201,7 +201,7 @@ static int read_pass(struct snapshot_stands *s, const struct snapshot_pass *pass
 int snapshot_stands_read(struct snapshot_stands *s, const struct snapshot_pass *pass,
 			 struct snapshot *snapshot, const char **ret_why)
 {
-	const char *why = looker_stands_why(s->looker);
+	const char *why = feature_why(looker_features(s->looker), FEATURE_THREAD_STACKS);
 	size_t first = s->records_cnt;
 	bool late;
 	int err = 0;

@@ -11,7 +11,7 @@ int blocked_check(const struct model *m)
 {
 	if (!(model_off(m) & OFF_STANDS))
 		return EXIT_OK;
-	log_error("blocked time n/a: %s", model_off_text(OFF_STANDS));
+	log_error("blocked time n/a: %s", model_off_text(m, OFF_STANDS));
 	return EXIT_FAILED;
 }
 

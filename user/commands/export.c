@@ -145,7 +145,7 @@ static int check_waiters(const struct model *m, const struct export_options *opt
 
 	if (sum.samples && sum.unknown == sum.samples) {
 		log_error("--weight waiters: no sample of this capture tells who waited: %s",
-			  model_off_text(OFF_QUEUES));
+			  model_off_text(m, OFF_QUEUES));
 		return EXIT_FAILED;
 	}
 	if (sum.unknown)

@@ -92,7 +92,7 @@ static int show_capture(int argc, char **argv, struct arguments *a)
 
 	rc = capture_argument(argc, argv, a->process, &a->window, &m, &rows, &a->table.process_cnt);
 	if (!rc && (model_off(m) & OFF_REQUESTS)) {
-		log_error("%s: requests n/a: %s", argv[optind], model_off_text(OFF_REQUESTS));
+		log_error("%s: requests n/a: %s", argv[optind], model_off_text(m, OFF_REQUESTS));
 		rc = EXIT_FAILED;
 	}
 	a->table.processes = a->process ? rows : NULL;
@@ -154,7 +154,6 @@ static int print_slices(struct live *live, struct arguments *a)
 static int show_live(struct arguments *a)
 {
 	struct live live = {0};
-	char text[256];
 	int rc;
 
 	slow_option_apply(&a->slow, &a->collector);
@@ -163,8 +162,10 @@ static int show_live(struct arguments *a)
 		a->interval_s = INTERVAL_SEC;
 	rc = live_start(&live, &a->collector, a->interval_s, a->seconds);
 	if (!rc && !collector_sees_requests(live.collector)) {
-		collector_requests_text(live.collector, text, sizeof(text));
-		log_error("n/a: %s", text);
+		struct feature_set features;
+
+		collector_features(live.collector, &features);
+		log_error("request tracking is off: %s", feature_why(&features, FEATURE_REQUESTS));
 		rc = EXIT_FAILED;
 	}
 	if (!rc) {

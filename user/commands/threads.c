@@ -148,7 +148,7 @@ static bool is_asked(const struct model *m, const struct model_stand *s, const v
 static const char *what_is_missing(const struct model *m, bool window)
 {
 	if (model_off(m) & OFF_STANDS)
-		return model_off_text(OFF_STANDS);
+		return model_off_text(m, OFF_STANDS);
 	if (stands_now_slice(m) != MODEL_NONE)
 		return NULL;
 	return window ? "nobody looked at every thread in that time"
@@ -210,6 +210,7 @@ static int run(int argc, char **argv)
 			      .samples = true,
 			      .stands = true},
 	};
+	struct feature_set features;
 	struct live live = {0};
 	int rc = options_parse(&threads_command, argc, argv, &a);
 
@@ -225,8 +226,11 @@ static int run(int argc, char **argv)
 	}
 	a.collector.facts = true;
 	rc = live_start(&live, &a.collector, 0, 0);
-	if (!rc && collector_stands_why(live.collector)) {
-		log_error("n/a: %s", collector_stands_why(live.collector));
+	if (!rc)
+		collector_features(live.collector, &features);
+	if (!rc && !feature_is_on(&features, FEATURE_THREAD_STACKS)) {
+		log_error("thread stacks are off: %s",
+			  feature_why(&features, FEATURE_THREAD_STACKS));
 		rc = EXIT_FAILED;
 	}
 	if (!rc) {

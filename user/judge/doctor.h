@@ -30,7 +30,7 @@ struct doctor_finding {
 };
 
 /* More than there are rules for each. */
-#define DOCTOR_HOST_MAX	   48
+#define DOCTOR_HOST_MAX	   64
 #define DOCTOR_PROCESS_MAX 8
 
 /* Fills ret_findings; returns how many. */
@@ -52,6 +52,9 @@ struct doctor_rule {
 	const char *purpose;
 	void (*judge)(const struct host_facts *f, struct doctor_finding *finding);
 };
+/* The same of a row of features, into *finding. */
+void doctor_judge_feature(const struct host_facts *facts, enum feature f,
+			  struct doctor_finding *finding);
 extern const struct doctor_rule doctor_kernel_rules[], doctor_rights_rules[], doctor_limits_rules[];
 extern const size_t doctor_kernel_rules_cnt, doctor_rights_rules_cnt, doctor_limits_rules_cnt;
 #endif

@@ -266,52 +266,6 @@ static void judge_ticks(const struct host_facts *f, struct doctor_finding *findi
 							    : "");
 }
 
-static void judge_groups(const struct host_facts *f, struct doctor_finding *finding)
-{
-	if (!f->session_tried || f->session_error)
-		doctor_say(finding, DOCTOR_NA, "", "not tried: the BPF programs are not loaded");
-	else if (f->without_groups)
-		doctor_say(finding, DOCTOR_WARN, "use a kernel with CONFIG_FAIR_GROUP_SCHED=y",
-			   "no group scheduling: no figures by cgroup, none of throttling");
-	else
-		doctor_say(finding, DOCTOR_OK, "", "there");
-}
-
-static void judge_queues(const struct host_facts *f, struct doctor_finding *finding)
-{
-	if (!f->session_tried || f->session_error)
-		doctor_say(finding, DOCTOR_NA, "", "not tried: the BPF programs are not loaded");
-	else if (f->without_queues)
-		doctor_say(finding, DOCTOR_WARN, "report this kernel version",
-			   "laid out in a way not known: no lengths, no names of who waited");
-	else
-		doctor_say(finding, DOCTOR_OK, "", "readable");
-}
-
-static void judge_tables(const struct host_facts *f, struct doctor_finding *finding)
-{
-	if (!f->session_tried || f->session_error)
-		doctor_say(finding, DOCTOR_NA, "", "not tried: the BPF programs are not loaded");
-	else if (f->without_tables[0])
-		doctor_say(finding, DOCTOR_WARN, "Linux 5.15 or later, x86-64",
-			   "%s: stacks break in code without frame pointers, as libc",
-			   f->without_tables);
-	else
-		doctor_say(finding, DOCTOR_OK, "", "user stacks are walked by unwind tables");
-}
-
-static void judge_stands(const struct host_facts *f, struct doctor_finding *finding)
-{
-	if (!f->session_tried || f->session_error)
-		doctor_say(finding, DOCTOR_NA, "", "not tried: the BPF programs are not loaded");
-	else if (f->without_stands[0])
-		doctor_say(finding, DOCTOR_WARN, "Linux 5.18 or later",
-			   "%s: no blocked time, `hotrun threads` does not work",
-			   f->without_stands);
-	else
-		doctor_say(finding, DOCTOR_OK, "", "threads that do not run are looked at");
-}
-
 static void judge_schedstats(const struct host_facts *f, struct doctor_finding *finding)
 {
 	doctor_say(finding, DOCTOR_OK, "", "%s: not needed",
@@ -401,11 +355,27 @@ const struct doctor_rule doctor_kernel_rules[] = {
 	{"perf.mlock_kb", "room for bursts of new mappings", judge_mlock},
 	{"bpf.programs", "everything", judge_programs},
 	{"bpf.ticks", "samples", judge_ticks},
-	{"bpf.group_scheduling", "figures by cgroup, throttling", judge_groups},
-	{"bpf.run_queues", "who waited behind whom", judge_queues},
-	{"bpf.tables", "stacks through code without frame pointers", judge_tables},
-	{"bpf.stands", "where threads wait, and for how long", judge_stands},
 	{"clock.source", "cheap times at each switch", judge_clocksource},
 	{"clock.monotonic", "times that add up", judge_monotonic},
 };
 const size_t doctor_kernel_rules_cnt = sizeof(doctor_kernel_rules) / sizeof(doctor_kernel_rules[0]);
+
+/* Without these nothing is recorded that a verdict could rest on. */
+#define FEATURES_NEEDED (FEATURE_BIT(FEATURE_SAMPLES) | FEATURE_BIT(FEATURE_COUNTERS))
+
+void doctor_judge_feature(const struct host_facts *facts, enum feature f,
+			  struct doctor_finding *finding)
+{
+	const struct feature_row *row = &feature_rows[f];
+	uint32_t status = facts->features.status[f];
+
+	*finding = (struct doctor_finding){.id = row->finding, .purpose = row->title};
+	if (!facts->session_tried || facts->session_error || status == FEATURE_UNUSED)
+		doctor_say(finding, DOCTOR_NA, "", "not tried");
+	else if (status == FEATURE_ON)
+		doctor_say(finding, DOCTOR_OK, "", "%s: on", row->title);
+	else
+		doctor_say(finding, FEATURES_NEEDED & FEATURE_BIT(f) ? DOCTOR_FAIL : DOCTOR_WARN,
+			   feature_remedy(f, status), "%s is off: %s; %s", row->title,
+			   facts->features.why[f], row->lost);
+}

@@ -254,7 +254,7 @@ static const char *unmeasured(const struct builder *b, const struct verdict_row 
 	if (verdict_has_signal(&row->input))
 		return NULL;
 	if (model_off(b->s->m) & OFF_REQUESTS)
-		return model_off_text(OFF_REQUESTS);
+		return model_off_text(b->s->m, OFF_REQUESTS);
 	return "it serves no requests that hotrun sees";
 }
 

@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "hotrun.skel.h"
 
 #include "kernel/bpf_start.h"
+#include "kernel/features.h"
 #include "kernel/iterate.h"
 #include "kernel/own_mappings.h"
 #include "kernel/release.h"
@@ -19,97 +19,61 @@
 
 struct looker {
 	struct hotrun_bpf *bpf;
+	struct feature_set features;
+	struct looker_options options;
 	struct unwind_maps *unwind;
-	bool stands;
-	char stands_why[256];
 };
 
-static bool is_of_stands(const char *map)
+static struct unwind_maps_in tables_of(const struct looker *l)
 {
-	return !strcmp(map, "stand_tgids") || !strcmp(map, "stand_rooms") ||
-	       !strcmp(map, "stand_monitors") || !strcmp(map, "look_shares") ||
-	       !strcmp(map, "accounts");
-}
-
-static bool is_of_tables(const struct hotrun_bpf *bpf, const struct bpf_map *map)
-{
-	return map == bpf->maps.unwind_pages || map == bpf->maps.unwind_mappings ||
-	       map == bpf->maps.unwind_processes || map == bpf->maps.unwind_chunks;
-}
-
-/* Of all programs two, and the maps that are for them: memory of the others would be cleared for
- * nothing. Those of variables are there in any case. */
-static void choose(struct looker *l, bool tables)
-{
-	struct bpf_program *program;
-	struct bpf_map *map;
-
-	bpf_object__for_each_program(program, l->bpf->obj) bpf_program__set_autoload(
-		program, program == l->bpf->progs.read_counts ||
-				 (l->stands && program == l->bpf->progs.read_stands));
-	bpf_object__for_each_map(map, l->bpf->obj)
-	{
-		bool wanted = bpf_map__is_internal(map) ||
-			      (l->stands && is_of_stands(bpf_map__name(map))) ||
-			      (tables && is_of_tables(l->bpf, map));
-
-		bpf_map__set_autocreate(map, wanted);
-	}
-}
-
-static int load(struct looker *l, bool tables)
-{
-	l->bpf = hotrun_bpf__open();
-	if (!l->bpf)
-		return -errno;
-	choose(l, tables);
-	return hotrun_bpf__load(l->bpf);
-}
-
-/* What the one program can do without the other must not take it down. */
-static int load_what_goes(struct looker *l, bool tables)
-{
-	int err;
-
-	l->stands = release_is_from(5, 18);
-	if (!l->stands)
-		snprintf(l->stands_why, sizeof(l->stands_why), "the kernel is older than 5.18");
-	err = load(l, tables && l->stands);
-	if (!err || !l->stands)
-		return err;
-	snprintf(l->stands_why, sizeof(l->stands_why),
-		 "the kernel refuses the program that reads where threads stand: %s (-v shows its "
-		 "reasons)",
-		 strerror(-err));
-	hotrun_bpf__destroy(l->bpf);
-	l->stands = false;
-	return load(l, false);
-}
-
-static int attach(struct looker *l)
-{
-	l->bpf->links.read_counts = bpf_program__attach(l->bpf->progs.read_counts);
-	if (!l->bpf->links.read_counts)
-		return -errno;
-	if (!l->stands)
-		return 0;
-	l->bpf->links.read_stands = bpf_program__attach(l->bpf->progs.read_stands);
-	return l->bpf->links.read_stands ? 0 : -errno;
-}
-
-static void open_tables(struct looker *l, size_t bytes)
-{
-	const struct unwind_maps_in in = {
+	return (struct unwind_maps_in){
 		.chunks = l->bpf->maps.unwind_chunks,
 		.pages = l->bpf->maps.unwind_pages,
 		.mappings = l->bpf->maps.unwind_mappings,
 		.processes = l->bpf->maps.unwind_processes,
 		.generation = &l->bpf->bss->unwind_generation,
-		.bytes_max = bytes,
+		.bytes_max = l->options.unwind_bytes,
 	};
+}
 
-	if (unwind_maps_open(&in, &l->unwind))
-		l->unwind = NULL;
+/* The tables are for walks on this side: no program reads them. */
+static int configure(void *ctx, struct hotrun_bpf *bpf)
+{
+	struct looker *l = ctx;
+	struct unwind_maps_in in;
+
+	l->bpf = bpf;
+	in = tables_of(l);
+	if (!l->options.unwind_bytes)
+		unwind_maps_omit(&in);
+	return 0;
+}
+
+static int load(struct looker *l, char *why, size_t why_bytes)
+{
+	int err;
+
+	feature_ask(&l->features,
+		    FEATURE_BIT(FEATURE_SNAPSHOT) | FEATURE_BIT(FEATURE_THREAD_STACKS));
+	if (!release_is_from(5, 18))
+		feature_switch_off(&l->features, FEATURE_THREAD_STACKS, FEATURE_OFF,
+				   "the kernel is older than 5.18");
+	err = features_load(&l->features, configure, l, why, why_bytes, &l->bpf);
+	if (err)
+		l->bpf = NULL;
+	return err;
+}
+
+static int attach(struct looker *l, char *why, size_t why_bytes)
+{
+	features_attach(&l->features, FEATURE_SNAPSHOT, l->bpf->progs.read_counts,
+			&l->bpf->links.read_counts);
+	features_attach(&l->features, FEATURE_THREAD_STACKS, l->bpf->progs.read_stands,
+			&l->bpf->links.read_stands);
+	if (feature_is_on(&l->features, FEATURE_SNAPSHOT))
+		return 0;
+	snprintf(why, why_bytes, "%s", l->features.why[FEATURE_SNAPSHOT]);
+	return -EPERM;
 }
 
 int looker_new(const struct looker_options *options, char *why, size_t why_bytes,
@@ -120,18 +84,20 @@ int looker_new(const struct looker_options *options, char *why, size_t why_bytes
 
 	if (!l)
 		return explain(-ENOMEM, "looking", why, why_bytes);
+	l->options = *options;
 	bpf_start_prepare();
-	err = load_what_goes(l, options->unwind_bytes > 0);
-	if (err) {
-		err = explain_load(err, why, why_bytes);
-	} else {
-		err = attach(l);
-		if (!err && l->stands && options->unwind_bytes)
-			open_tables(l, options->unwind_bytes);
-		if (!err)
-			err = own_mappings_withhold();
+	err = load(l, why, why_bytes);
+	if (!err)
+		err = attach(l, why, why_bytes);
+	if (!err) {
+		struct unwind_maps_in in = tables_of(l);
+
+		if (!feature_is_on(&l->features, FEATURE_THREAD_STACKS) || !in.bytes_max ||
+		    unwind_maps_open(&in, &l->unwind))
+			l->unwind = NULL;
+		err = own_mappings_withhold();
 		if (err)
-			explain(err, "attaching the iterators", why, why_bytes);
+			explain(err, "keeping BPF maps from children", why, why_bytes);
 	}
 	if (err) {
 		looker_free(l);
@@ -173,12 +139,14 @@ int looker_read_counts(struct looker *l, void (*take)(void *ctx, const struct ev
 
 int looker_open_stands(struct looker *l, const struct stands_ask *ask)
 {
-	return l->stands ? stands_open(l->bpf, ask) : -ENOTSUP;
+	if (!feature_is_on(&l->features, FEATURE_THREAD_STACKS))
+		return -ENOTSUP;
+	return stands_open(l->bpf, ask);
 }
 
-const char *looker_stands_why(const struct looker *l)
+const struct feature_set *looker_features(const struct looker *l)
 {
-	return l->stands ? NULL : l->stands_why;
+	return &l->features;
 }
 
 struct unwind_maps *looker_unwind(const struct looker *l)

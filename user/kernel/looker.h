@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/feature.h"
 #include "bpf/events.h"
 #include "kernel/session.h"
 #include "kernel/stands.h"
@@ -36,8 +37,8 @@ int looker_read_counts(struct looker *l, void (*take)(void *ctx, const struct ev
  * session_take_stands(). It looks into the memory of others and may hang there: not to be read in
  * this process (isolate/stream_reader.h). One at a time. Negative errno. */
 int looker_open_stands(struct looker *l, const struct stands_ask *ask);
-/* Why that cannot be done, as a clause for people; NULL where it can. */
-const char *looker_stands_why(const struct looker *l);
+/* FEATURE_SNAPSHOT and FEATURE_THREAD_STACKS. Borrowed until looker_free(). */
+const struct feature_set *looker_features(const struct looker *l);
 
 /* For tables; NULL: stacks are walked along frame pointers. Borrowed until looker_free(). */
 struct unwind_maps *looker_unwind(const struct looker *l);

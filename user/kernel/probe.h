@@ -19,7 +19,7 @@ void probe_host(const struct host *host, struct host_facts *ret_facts);
 
 /*
  * Loads and attaches the BPF programs as a recording does, lets ticks come for a moment, and takes
- * everything away again; fills the fields session_, ticks_, cpus_ and without_ of facts. Not tried
+ * everything away again; fills the fields session_, ticks_, cpus_ and features of facts. Not tried
  * where host_check() refuses: session_why has its sentence.
  */
 void probe_session(const struct host *host, struct host_facts *facts);

@@ -10,8 +10,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "kernel/looker.h"
 #include "kernel/probe.h"
 #include "kernel/session.h"
+#include "kernel/switch_ring.h"
 #include "kernel/unwind_maps.h"
 
 /* Threads at once; 64 CPUs are done in 20 ms, 1,024 in a third of a second. */
@@ -131,6 +133,29 @@ static void probe_ticks(struct session *session, const struct host *host, struct
 	session_stop(session);
 }
 
+/* What is loaded beside a session, in objects of their own. */
+static void probe_others(const struct host *host, struct host_facts *f)
+{
+	_cleanup_free_ bool *online = calloc(HOST_MAX_CPUS, sizeof(*online));
+	struct switch_ring_options ring_options = {
+		.cpus_possible = host->cpus_possible, .online = online, .bytes_max = 1};
+	struct looker_options looker_options = {0};
+	struct switch_ring *ring = NULL;
+	struct looker *looker = NULL;
+	char why[FEATURE_WHY_BYTES];
+
+	feature_ask(&f->features, FEATURE_BIT(FEATURE_SWITCHES) | FEATURE_BIT(FEATURE_SNAPSHOT));
+	if (!online)
+		return;
+	host_online_cpus(online);
+	if (switch_ring_new(&ring_options, why, sizeof(why), &ring))
+		feature_switch_off(&f->features, FEATURE_SWITCHES, FEATURE_REFUSED, "%s", why);
+	switch_ring_free(ring);
+	if (looker_new(&looker_options, why, sizeof(why), &looker))
+		feature_switch_off(&f->features, FEATURE_SNAPSHOT, FEATURE_REFUSED, "%s", why);
+	looker_free(looker);
+}
+
 void probe_session(const struct host *host, struct host_facts *facts)
 {
 	uint32_t self = (uint32_t)getpid();
@@ -142,6 +167,8 @@ void probe_session(const struct host *host, struct host_facts *facts)
 					  .tgid_cnt = 1,
 					  .tables = true,
 					  .stands = true,
+					  .requests = true,
+					  .wakers = true,
 					  .unwind_bytes = UNWIND_MAPS_LEAST};
 	uint64_t start_ns = clock_now_ns();
 	struct session *session;
@@ -156,13 +183,7 @@ void probe_session(const struct host *host, struct host_facts *facts)
 		return;
 	facts->map_bytes = session_map_bytes(session);
 	probe_ticks(session, host, facts);
-	facts->without_groups = session_kernel_without(session) & KERNEL_WITHOUT_GROUPS;
-	if (session_unwind_why(session))
-		snprintf(facts->without_tables, sizeof(facts->without_tables), "%s",
-			 session_unwind_why(session));
-	if (session_stands_why(session))
-		snprintf(facts->without_stands, sizeof(facts->without_stands), "%s",
-			 session_stands_why(session));
-	facts->without_queues = session_kernel_without(session) & KERNEL_WITHOUT_QUEUES;
+	facts->features = *session_features(session);
 	session_free(session);
+	probe_others(host, facts);
 }

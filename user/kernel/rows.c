@@ -23,13 +23,13 @@ struct cookies {
 
 /* Cookies of the sockets that listen, sorted; NULL where more were there than were read. 0 or
  * -ENOMEM. */
-static int gather(const struct session *s, uint32_t cnt, struct cookies *ret_listening)
+static int gather(const struct session *s, uint32_t cnt, bool all, struct cookies *ret_listening)
 {
 	uint64_t *values;
 	size_t found = 0;
 
 	*ret_listening = (struct cookies){0};
-	if (cnt > SOCKET_ROWS_MAX)
+	if (!all)
 		return 0;
 	values = malloc((cnt + 1) * sizeof(*values));
 	if (!values)
@@ -186,21 +186,21 @@ uint32_t session_endpoints(const struct session *s, const struct endpoint **ret_
 {
 	uint32_t cnt;
 
-	if (!s->requests)
+	if (!feature_is_on(&s->features, FEATURE_REQUESTS))
 		return 0;
 	*ret_rows = s->endpoints;
 	cnt = __atomic_load_n(&s->bpf->bss->rows_taken, __ATOMIC_ACQUIRE);
 	return cnt < ENDPOINTS_MAX ? cnt : ENDPOINTS_MAX;
 }
 
-void rows_give_back(struct session *s, uint32_t cnt)
+void rows_give_back(struct session *s, uint32_t cnt, bool all)
 {
 	_cleanup_free_ uint64_t *values = NULL;
 	struct cookies listening;
 	const struct endpoint *rows;
 	uint32_t rows_cnt = session_endpoints(s, &rows);
 
-	if (clock_now_ns() < s->rows_ns || gather(s, cnt, &listening))
+	if (clock_now_ns() < s->rows_ns || gather(s, cnt, all, &listening))
 		return;
 	values = listening.values;
 	s->rows_ns = clock_now_ns() + PAUSE_NS;

@@ -11,11 +11,11 @@
 #include "kernel/session_private.h"
 
 /*
- * To be called where sockets were just read into s->socket_rows, of which cnt were found. Every two
- * seconds it takes back the rows that did not change between two of its looks, so that the caller
- * has seen their last figures.
+ * To be called where sockets were just read into s->socket_rows, cnt of them; all: there are no
+ * others. Every two seconds it takes back the rows that did not change between two of its calls, so
+ * that the caller has seen their last figures.
  */
-void rows_give_back(struct session *s, uint32_t cnt);
+void rows_give_back(struct session *s, uint32_t cnt, bool all);
 
 /* Hands over who was refused a row since the last call, and for how many requests. 0 or negative
  * errno. */

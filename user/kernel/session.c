@@ -19,13 +19,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/bpf_start.h"
+#include "kernel/features.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
 #include "kernel/walk.h"
 #include "kernel/own_mappings.h"
 #include "kernel/release.h"
 #include "kernel/session_private.h"
-#include "kernel/switch_ring.h"
 #include "kernel/unwind_maps.h"
 
 /* Passes of the iterator until every thread has an account; memory for them is refilled between. */
@@ -79,80 +79,16 @@ static void choose_accounts(struct session *s)
 	bool counts = !s->options.wakeups && kernel_counts_waits();
 
 	s->bpf->rodata->kernel_counts_waits = counts;
-	s->options.quiet = s->options.quiet && counts;
+	if (!counts)
+		feature_switch_off(&s->features, FEATURE_LOW_OVERHEAD, FEATURE_OFF,
+				   "the kernel does not count run delay (CONFIG_SCHED_INFO)");
 	bpf_program__set_autoload(s->bpf->progs.on_wakeup, !counts);
 	bpf_program__set_autoload(s->bpf->progs.on_wakeup_new, !counts);
-	bpf_program__set_autoload(s->bpf->progs.walk_accounts, s->walks);
-	bpf_program__set_autoload(s->bpf->progs.read_stands, s->stands);
-	bpf_program__set_autoload(s->bpf->progs.read_counts, false);
-	bpf_program__set_autoload(s->bpf->progs.on_waking, s->wakers && s->stands);
-	bpf_map__set_autocreate(s->bpf->maps.waker_rooms, s->wakers && s->stands);
-	switch_ring_omit(s->bpf);
 }
 
-/* Tables by which stacks are walked, or next to no room for them. */
-static void prepare_tables(struct session *s, bool tables)
+static struct unwind_maps_in tables_of(const struct session *s)
 {
-	uint32_t frames = s->options.stack_frames ?: STACK_FRAMES_USUAL;
-
-	s->bpf->rodata->walk_tables = tables;
-	s->bpf->rodata->walk_depth = frames < STACK_MAX_FRAMES ? frames : STACK_MAX_FRAMES;
-	if (tables)
-		return;
-	bpf_map__set_max_entries(s->bpf->maps.unwind_pages, 1);
-	bpf_map__set_max_entries(s->bpf->maps.unwind_mappings, 1);
-	bpf_map__set_max_entries(s->bpf->maps.unwind_processes, 1);
-	bpf_map__set_max_entries(s->bpf->maps.unwind_chunks, 1);
-}
-
-/* err < 0: opened and refused. */
-static int load_with(struct session *s, bool requests, bool tables)
-{
-	s->bpf = hotrun_bpf__open();
-	if (!s->bpf)
-		return -errno;
-	if (getrandom(&s->bpf->rodata->stack_seed, sizeof(uint64_t), 0) != sizeof(uint64_t))
-		return -errno;
-	s->bpf->rodata->stack_depth = s->options.max_stack;
-	s->bpf->rodata->filter_tgids = s->options.tgid_cnt > 0;
-	s->bpf->rodata->filter_cgroups = s->options.cgroups;
-	s->bpf->rodata->ticks_in_nmi = s->options.cycles;
-	size_maps(s);
-	choose_accounts(s);
-	prepare_tables(s, tables);
-	s->requests = requests && !sockets_prepare(s);
-	if (!s->requests)
-		sockets_omit(s);
-	return hotrun_bpf__load(s->bpf);
-}
-
-static int load_again(struct session *s, bool requests, bool tables)
-{
-	hotrun_bpf__destroy(s->bpf);
-	s->bpf = NULL;
-	return load_with(s, requests, tables);
-}
-
-/* Whether this machine and kernel can walk by tables at all. */
-static bool can_walk(struct session *s)
-{
-	const char *why = NULL;
-
-#ifndef __x86_64__
-	why = "tables are of x86-64 alone";
-#endif
-	if (!why &&
-	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) != 1)
-		why = "the kernel is older than 5.15";
-	if (why)
-		snprintf(s->unwind_why, sizeof(s->unwind_why), "%s", why);
-	return !why;
-}
-
-/* Without them the programs find no process that is in the tables. */
-static void open_tables(struct session *s)
-{
-	const struct unwind_maps_in in = {
+	return (struct unwind_maps_in){
 		.chunks = s->bpf->maps.unwind_chunks,
 		.pages = s->bpf->maps.unwind_pages,
 		.mappings = s->bpf->maps.unwind_mappings,
@@ -160,11 +96,87 @@ static void open_tables(struct session *s)
 		.generation = &s->bpf->bss->unwind_generation,
 		.bytes_max = s->options.unwind_bytes,
 	};
-	int err = unwind_maps_open(&in, &s->unwind);
+}
 
+/* Tables by which stacks are walked, or next to no room for them. */
+static void prepare_tables(struct session *s)
+{
+	uint32_t frames = s->options.stack_frames ?: STACK_FRAMES_USUAL;
+	bool tables = feature_is_on(&s->features, FEATURE_UNWIND_TABLES);
+
+	s->bpf->rodata->walk_tables = tables;
+	s->bpf->rodata->walk_depth = frames < STACK_MAX_FRAMES ? frames : STACK_MAX_FRAMES;
+	if (!tables) {
+		struct unwind_maps_in in = tables_of(s);
+
+		unwind_maps_omit(&in);
+	}
+}
+
+static int configure(void *ctx, struct hotrun_bpf *bpf)
+{
+	struct session *s = ctx;
+
+	s->bpf = bpf;
+	if (getrandom(&bpf->rodata->stack_seed, sizeof(uint64_t), 0) != sizeof(uint64_t))
+		return -errno;
+	bpf->rodata->stack_depth = s->options.max_stack;
+	bpf->rodata->filter_tgids = s->options.tgid_cnt > 0;
+	bpf->rodata->filter_cgroups = s->options.cgroups;
+	bpf->rodata->ticks_in_nmi = s->options.cycles;
+	size_maps(s);
+	choose_accounts(s);
+	prepare_tables(s);
+	sockets_prepare(s);
+	return 0;
+}
+
+/* What is asked for, less what is known not to work here without trying. */
+static void choose_features(struct session *s)
+{
+	const struct session_options *o = &s->options;
+	struct feature_set *f = &s->features;
+
+	feature_ask(f, FEATURE_BIT(FEATURE_SAMPLES) | FEATURE_BIT(FEATURE_RUN_QUEUES) |
+			       FEATURE_BIT(FEATURE_CGROUPS) | FEATURE_BIT(FEATURE_COUNTERS) |
+			       FEATURE_BIT(FEATURE_FULL_MODE) | FEATURE_BIT(FEATURE_LOW_OVERHEAD) |
+			       FEATURE_BIT(FEATURE_PROGRAM_NAMES) |
+			       (walk_is_possible() ? FEATURE_BIT(FEATURE_FAST_SCAN) : 0) |
+			       (o->tables ? FEATURE_BIT(FEATURE_UNWIND_TABLES) : 0) |
+			       (o->requests ? FEATURE_BIT(FEATURE_REQUESTS) : 0) |
+			       (o->stands ? FEATURE_BIT(FEATURE_THREAD_STACKS) |
+						    FEATURE_BIT(FEATURE_BLOCKED)
+					  : 0) |
+			       (o->wakers ? FEATURE_BIT(FEATURE_WAKERS) : 0));
+#ifndef __x86_64__
+	feature_switch_off(f, FEATURE_UNWIND_TABLES, FEATURE_OFF, "this machine is not x86-64");
+#endif
+	if (feature_is_on(f, FEATURE_UNWIND_TABLES) &&
+	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) != 1)
+		feature_switch_off(f, FEATURE_UNWIND_TABLES, FEATURE_OFF,
+				   "the kernel is older than 5.15");
+	/* Iterators that may sleep, and what reads the memory of another task. */
+	if (!release_is_from(5, 18))
+		feature_switch_off(f, FEATURE_THREAD_STACKS, FEATURE_OFF,
+				   "the kernel is older than 5.18");
+	/* Two programs would use the same room at once. */
+	if (o->cycles)
+		feature_switch_off(f, FEATURE_WAKERS, FEATURE_OFF, "not with --event cycles");
+}
+
+/* Without them the programs find no process that is in the tables. */
+static void open_tables(struct session *s)
+{
+	struct unwind_maps_in in;
+	int err;
+
+	if (!feature_is_on(&s->features, FEATURE_UNWIND_TABLES))
+		return;
+	in = tables_of(s);
+	err = unwind_maps_open(&in, &s->unwind);
 	if (err)
-		snprintf(s->unwind_why, sizeof(s->unwind_why), "the maps of tables: %s",
-			 strerror(-err));
+		feature_switch_off(&s->features, FEATURE_UNWIND_TABLES, FEATURE_OFF,
+				   "the maps of tables: %s", strerror(-err));
 }
 
 struct unwind_maps *session_unwind(const struct session *s)
@@ -172,122 +184,48 @@ struct unwind_maps *session_unwind(const struct session *s)
 	return s->unwind;
 }
 
-const char *session_unwind_why(const struct session *s)
-{
-	return s->unwind_why[0] ? s->unwind_why : NULL;
-}
-
-/* Iterators that may sleep, and what reads the memory of another task. */
-static bool can_read_stands(struct session *s)
-{
-	if (release_is_from(5, 18))
-		return true;
-	snprintf(s->stands_why, sizeof(s->stands_why), "the kernel is older than 5.18");
-	return false;
-}
-
-/* After a load failed with err: whether that was for want of that program alone. If not, it is
- * wanted again. */
-static int load_without_stands(struct session *s, bool requests, bool tables, int err)
-{
-	int without;
-
-	s->stands = false;
-	without = load_again(s, requests, tables);
-	s->stands = without != 0;
-	if (!without)
-		snprintf(s->stands_why, sizeof(s->stands_why),
-			 "the kernel refuses the program that reads where threads stand: %s (-v "
-			 "shows its reasons)",
-			 strerror(-err));
-	return without;
-}
-
-static bool can_tell_wakers(struct session *s)
-{
-	/* Two programs would use the same room at once. */
-	if (!s->options.cycles)
-		return true;
-	snprintf(s->wakers_why, sizeof(s->wakers_why), "not with cycles");
-	return false;
-}
-
-/* As load_without_stands(). */
-static int load_without_wakers(struct session *s, bool requests, bool tables, int err)
-{
-	int without;
-
-	s->wakers = false;
-	without = load_again(s, requests, tables);
-	s->wakers = without != 0;
-	if (!without)
-		snprintf(s->wakers_why, sizeof(s->wakers_why),
-			 "the kernel refuses the program at wakeups: %s (-v shows its reasons)",
-			 strerror(-err));
-	return without;
-}
-
-const char *session_wakers_why(const struct session *s)
-{
-	if (!s->options.wakers || (s->wakers && s->stands))
-		return NULL;
-	return s->wakers_why[0] ? s->wakers_why : session_stands_why(s);
-}
-
 uint64_t session_wakers_lost(const struct session *s)
 {
 	return s->bpf->bss->wakers_lost;
 }
 
+const struct feature_set *session_features(const struct session *s)
+{
+	return &s->features;
+}
+
+/* In which mode what is left can run. */
+static void choose_mode(struct session *s)
+{
+	if (!feature_is_on(&s->features, FEATURE_LOW_OVERHEAD))
+		s->options.quiet = false;
+	if (!feature_is_on(&s->features, FEATURE_FULL_MODE))
+		s->options.quiet = true;
+}
+
 static int load(struct session *s, char *why, size_t why_bytes)
 {
-	bool tables = s->options.tables && can_walk(s);
+	const struct feature_set *f = &s->features;
 	int err;
 
-	s->walks = walk_is_possible();
-	s->stands = s->options.stands && can_read_stands(s);
-	s->wakers = s->options.wakers && s->stands && can_tell_wakers(s);
-	err = load_with(s, s->options.requests, tables);
-	if (err && s->wakers)
-		err = load_without_wakers(s, s->options.requests, tables, err);
-	if (err && s->stands)
-		err = load_without_stands(s, s->options.requests, tables, err);
-	/* What the rest can do without must not take it down. */
-	if (err && s->walks) {
-		s->walks = false;
-		err = load_again(s, s->options.requests, tables);
+	choose_features(s);
+	err = features_load(&s->features, configure, s, why, why_bytes, &s->bpf);
+	if (err) {
+		s->bpf = NULL;
+		return err;
 	}
-	/* A kernel without group scheduling
-	 * does not tell the clock of a run queue. */
-	if (err && !s->options.wakeups) {
-		s->options.wakeups = true;
-		err = load_again(s, s->options.requests, tables);
-		s->options.wakeups = !err;
+	if (!feature_is_on(f, FEATURE_SAMPLES) && !feature_is_on(f, FEATURE_COUNTERS)) {
+		snprintf(why, why_bytes, "neither samples nor scheduler counters work here: %s",
+			 feature_why(f, FEATURE_COUNTERS));
+		return -EPERM;
 	}
-	if (err && tables) {
-		snprintf(s->unwind_why, sizeof(s->unwind_why),
-			 "the kernel refuses the program that walks by tables: %s (-v shows its "
-			 "reasons)",
-			 strerror(-err));
-		tables = false;
-		err = load_again(s, s->options.requests, false);
-	}
-	if (err && s->requests) {
-		snprintf(s->requests_why, sizeof(s->requests_why),
-			 "the kernel refuses the programs that see requests: %s (-v shows its "
-			 "reasons)",
-			 strerror(-err));
-		err = load_again(s, false, tables);
-	}
-	if (err && s->stands)
-		err = load_without_stands(s, false, tables, err);
-	if (err)
-		return explain_load(err, why, why_bytes);
-	if (tables)
-		open_tables(s);
+	choose_mode(s);
+	open_tables(s);
 	for (size_t i = 0; i < s->options.tgid_cnt; i++) {
 		uint8_t one = 1;
 
+		if (!feature_is_on(f, FEATURE_SAMPLES))
+			break;
 		err = bpf_map__update_elem(s->bpf->maps.tgids, &s->options.tgids[i],
 					   sizeof(uint32_t), &one, sizeof(one), BPF_ANY);
 		if (err)
@@ -428,7 +366,7 @@ int session_set_gear(struct session *s, bool quiet)
 {
 	int err = 0;
 
-	if (quiet && !session_can_be_quiet(s))
+	if (!feature_is_on(&s->features, quiet ? FEATURE_LOW_OVERHEAD : FEATURE_FULL_MODE))
 		return -ENOTSUP;
 	if (quiet != s->options.quiet)
 		err = quiet ? go_quiet(s) : go_full(s);
@@ -457,28 +395,66 @@ static int create_accounts(struct session *s)
 	return err;
 }
 
+/* What the kernel itself lacks is known when the iterator has run. */
+static void take_kernel_lacks(struct session *s)
+{
+	uint32_t without = s->bpf->bss->kernel_without;
+
+	if (without & KERNEL_WITHOUT_GROUPS)
+		feature_switch_off(&s->features, FEATURE_CGROUPS, FEATURE_OFF,
+				   "the kernel has no group scheduling");
+	if (without & KERNEL_WITHOUT_QUEUES)
+		feature_switch_off(
+			&s->features, FEATURE_RUN_QUEUES, FEATURE_OFF,
+			"the kernel's run queues are laid out in a way that is not known");
+}
+
+/* The programs at switches, or those of the quiet gear; what cannot be attached is off. */
+static void attach_gear(struct session *s)
+{
+	int err = 0;
+
+	if (!s->options.quiet) {
+		err = attach_births(s);
+		if (!err)
+			err = start_full(s);
+	}
+	if (err) {
+		stop_full(s);
+		feature_switch_off(&s->features, FEATURE_FULL_MODE, FEATURE_OFF,
+				   "its BPF programs cannot be attached (%s)", strerror(-err));
+		choose_mode(s);
+	}
+	if (s->options.quiet && attach_ends(s))
+		feature_switch_off(&s->features, FEATURE_COUNTERS, FEATURE_OFF,
+				   "BPF program on_free cannot be attached");
+}
+
 static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 {
-	const struct program_link always[] = {
-		{s->bpf->progs.on_exec, &s->bpf->links.on_exec},
-		{s->bpf->progs.create_accounts, &s->bpf->links.create_accounts},
-		{s->bpf->progs.read_accounts, &s->bpf->links.read_accounts},
-		{s->bpf->progs.change_gear, &s->bpf->links.change_gear},
-		{s->bpf->progs.read_stands, &s->bpf->links.read_stands},
+	const struct {
+		enum feature feature;
+		struct program_link link;
+	} always[] = {
+		{FEATURE_PROGRAM_NAMES, {s->bpf->progs.on_exec, &s->bpf->links.on_exec}},
+		{FEATURE_COUNTERS, {s->bpf->progs.create_accounts, &s->bpf->links.create_accounts}},
+		{FEATURE_COUNTERS, {s->bpf->progs.read_accounts, &s->bpf->links.read_accounts}},
+		{FEATURE_LOW_OVERHEAD, {s->bpf->progs.change_gear, &s->bpf->links.change_gear}},
+		{FEATURE_THREAD_STACKS, {s->bpf->progs.read_stands, &s->bpf->links.read_stands}},
 	};
-	bool quiet = s->options.quiet;
-	int err;
+	int err = 0;
 
 	s->bpf->data->session_start_ns = clock_now_ns();
-	s->bpf->bss->quiet_gear = quiet;
-	err = attach_programs(always, sizeof(always) / sizeof(always[0]));
-	if (!err && !quiet)
-		err = attach_births(s);
-	if (!err)
-		err = quiet ? attach_ends(s) : start_full(s);
-	if (err)
-		return explain(err, "attaching the scheduler programs", why, why_bytes);
-	err = create_accounts(s);
+	s->bpf->bss->quiet_gear = s->options.quiet;
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		features_attach(&s->features, always[i].feature, always[i].link.program,
+				always[i].link.link);
+	choose_mode(s);
+	if (feature_is_on(&s->features, FEATURE_COUNTERS)) {
+		attach_gear(s);
+		err = create_accounts(s);
+		take_kernel_lacks(s);
+	}
 	return err ? explain(err, "creating the accounts", why, why_bytes) : 0;
 }
 
@@ -600,8 +576,8 @@ int session_new(const struct session_options *options, char *why, size_t why_byt
 		err = open_rings(s, why, why_bytes);
 	if (!err)
 		err = attach_accounts(s, why, why_bytes);
-	if (!err && s->requests && sockets_attach(s))
-		s->requests = false;
+	if (!err)
+		sockets_attach(s);
 	if (!err) {
 		/* Last: all that is mapped is mapped by now. */
 		err = own_mappings_withhold();
@@ -685,6 +661,9 @@ int session_start(struct session *s, char *why, size_t why_bytes)
 {
 	int err = -ENODEV, opened = 0;
 
+	s->started = true;
+	if (!feature_is_on(&s->features, FEATURE_SAMPLES))
+		return 0;
 	s->bpf->bss->stack_generation++;
 	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++) {
 		if (!s->online[cpu])
@@ -699,13 +678,12 @@ int session_start(struct session *s, char *why, size_t why_bytes)
 			return err;
 		}
 		if (err)
-			return explain(err, "opening the sampling event", why, why_bytes);
+			break;
 		opened++;
 	}
-	if (!opened)
-		return explain(err, "opening the sampling event", why, why_bytes);
-	s->started = true;
-	return 0;
+	if (opened && !err)
+		return 0;
+	return explain(err, "opening the sampling event", why, why_bytes);
 }
 
 void session_stop(struct session *s)
@@ -752,7 +730,8 @@ uint32_t session_follow_cpus(struct session *s, const bool *online)
 	memcpy(s->online, online, HOST_MAX_CPUS * sizeof(*online));
 	sideband_follow_cpus(s->sideband, online);
 	for (uint32_t cpu = 0; cpu < s->options.cpus_possible; cpu++)
-		if (online[cpu] && s->started && s->tick_fds[cpu] < 0 && open_tick(s, cpu))
+		if (online[cpu] && s->started && feature_is_on(&s->features, FEATURE_SAMPLES) &&
+		    s->tick_fds[cpu] < 0 && open_tick(s, cpu))
 			without++;
 	return without;
 }
@@ -797,9 +776,12 @@ int session_read_accounts(struct session *s, bool all, const struct session_ops 
 	uint64_t now_ns = clock_now_ns();
 	int err;
 
+	if (!feature_is_on(&s->features, FEATURE_COUNTERS))
+		return 0;
 	s->bpf->bss->passed_ns = all ? 0 : s->passed_ns;
 	s->walk_pause -= s->walk_pause > 0;
-	if (s->walks && s->bpf->bss->passed_ns && !s->walk_pause)
+	if (feature_is_on(&s->features, FEATURE_FAST_SCAN) && s->bpf->bss->passed_ns &&
+	    !s->walk_pause)
 		err = walk(s, ops);
 	else
 		err = iterate(bpf_link__fd(s->bpf->links.read_accounts), sizeof(struct event_task),
@@ -874,14 +856,9 @@ uint64_t session_recursion_misses(struct session *s)
 	return misses;
 }
 
-uint32_t session_kernel_without(const struct session *s)
-{
-	return s->bpf->bss->kernel_without | (*s->requests_why ? KERNEL_WITHOUT_REQUESTS : 0);
-}
-
 bool session_can_be_quiet(const struct session *s)
 {
-	return s->bpf->rodata->kernel_counts_waits;
+	return feature_is_on(&s->features, FEATURE_LOW_OVERHEAD);
 }
 
 bool session_is_quiet(const struct session *s)

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/cost_meter.h"
+#include "base/feature.h"
 #include "bpf/events.h"
 #include "kernel/sideband.h"
 
@@ -34,18 +35,17 @@ struct session_options {
 	uint32_t cpus_possible;
 	uint32_t max_stack;
 	/* Stacks of user code are walked by tables (session_unwind()), which may take so many
-	 * bytes; where this kernel cannot, along frame pointers: session_unwind_why(). */
+	 * bytes; where this kernel cannot, along frame pointers. */
 	bool tables;
 	size_t unwind_bytes;
 	uint32_t stack_frames; /* kept of one such stack; 0 = 512 */
 	const uint32_t *tgids; /* -p; samples of others carry no stack and are not sent */
 	size_t tgid_cnt;
 	bool cgroups; /* session_select_cgroup() says which */
-	/* see requests; where this kernel cannot, all else works: session_requests_why() */
 	bool requests;
-	bool stands; /* session_open_stands(); where this kernel cannot: session_stands_why() */
+	bool stands; /* session_open_stands() */
 	/* Who ends waits that looks at stands have found, in the full gear: session_ops.waker. Not
-	 * with cycles, nor without stands; where this kernel cannot: session_wakers_why(). */
+	 * with cycles, nor without stands. */
 	bool wakers;
 	uint64_t slow_ns; /* T of requests, and below: of some ports; SLOW_PORTS_MAX at the most */
 	const struct session_slow_port *slow_ports;
@@ -72,6 +72,9 @@ struct session_ops {
  */
 int session_new(const struct session_options *options, char *why, size_t why_bytes,
 		struct session **ret_session);
+/* What works and what does not, with the reason; complete when session_start() is done. Borrowed
+ * until session_free(). */
+const struct feature_set *session_features(const struct session *s);
 /* Stacks of this cgroup are wanted. 0, or -E2BIG beyond the map's size. */
 int session_select_cgroup(struct session *s, uint64_t cgroup_id);
 /* Ticks come at sample_hz / every from now on. 0, or negative errno where some CPU keeps its former
@@ -157,15 +160,10 @@ int session_read_refused(struct session *s, const struct session_ops *ops);
  * others (which CAP_SYS_ADMIN enters) the sockets that processes hold open were looked through:
  * connections that waited to be accepted then are not seen. */
 void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *ret_all);
-/* Why requests are not seen though they were asked for, as a clause for people; NULL where they
- * are. Borrowed until session_free(). */
-const char *session_requests_why(const struct session *s);
 
 /* Where the tables go by which user stacks are walked; NULL: they are walked along frame pointers.
  * Borrowed until session_free(). */
 struct unwind_maps *session_unwind(const struct session *s);
-/* Why, as a clause for people, where tables were asked for; else NULL. Borrowed the same. */
-const char *session_unwind_why(const struct session *s);
 
 /*
  * Where threads stand: a descriptor, owned, whose reading is the pass over those of these processes
@@ -173,7 +171,7 @@ const char *session_unwind_why(const struct session *s);
  * record each with the piece of its stack that was read. Nothing is stopped; but who reads may
  * hang, as long as a process wants it to (isolate/stream_reader.h). One at a time, but for those
  * that hang (session_set_stand_reader()). Negative errno;
- * -ENOTSUP where session_stands_why() says why not.
+ * -ENOTSUP where FEATURE_THREAD_STACKS is not on.
  */
 int session_open_stands(struct session *s, const struct stand_look *look, const uint32_t *tgids,
 			size_t tgid_cnt);
@@ -191,13 +189,6 @@ ssize_t session_take_stands(const char *bytes, size_t len, stands_take_fn take, 
 void session_clear_look_shares(struct session *s);
 /* How many threads of that process looks choose; NULL: as of others. 0 or negative errno. */
 int session_set_look_share(struct session *s, uint32_t tgid, const struct look_share *share);
-/* Why that cannot be done, as a clause for people; NULL where it can. Borrowed until
- * session_free(). */
-const char *session_stands_why(const struct session *s);
-
-/* Why wakers are not told though they were asked for, as a clause for people; NULL where they are.
- * Borrowed until session_free(). */
-const char *session_wakers_why(const struct session *s);
 /* Wakers that were not kept, for their number or for want of room, since the load. */
 uint64_t session_wakers_lost(const struct session *s);
 
@@ -205,8 +196,6 @@ uint64_t session_wakers_lost(const struct session *s);
  * gear. A session that is to begin in it begins in the full one elsewhere. */
 bool session_can_be_quiet(const struct session *s);
 bool session_is_quiet(const struct session *s);
-/* KERNEL_WITHOUT_* of bpf/events.h. */
-uint32_t session_kernel_without(const struct session *s);
 
 /*
  * What the BPF programs have cost those in whose time they run, since the load, in ns: their runs

@@ -13,6 +13,7 @@
 
 struct session {
 	struct session_options options;
+	struct feature_set features;
 	struct hotrun_bpf *bpf;
 	struct ring_buffer *samples, *tasks;
 	struct sideband *sideband;
@@ -29,18 +30,12 @@ struct session {
 	} * tick_seen;
 	bool started;
 	uint64_t handed_over_ns;   /* when the gear was changed last, 0 = never */
-	bool walks;		   /* passes over threads are made by walk.h ... */
-	unsigned int walk_pause;   /* ... but for so many */
+	unsigned int walk_pause;   /* so many passes over threads are not made by walk.h */
 	uint64_t passed_ns;	   /* when accounts were read last; 0: all are to be told next */
 	uint64_t accounts_refused; /* threads without an account for want of memory, at start */
-	bool stands;		   /* where threads stand can be read */
-	char stands_why[256];	   /* why not, "" where nobody asked */
-	bool wakers;		   /* who ends waits is told */
-	char wakers_why[256];	   /* the same */
 	uint32_t stand_tgids[FILTER_TGIDS_MAX]; /* of the last pass: processes that were chosen */
 	size_t stand_tgid_cnt;
 	/* Requests. */
-	bool requests;				/* loaded */
 	struct bpf_program *on_send;		/* the one that this kernel knows */
 	const struct endpoint *endpoints;	/* the map in memory */
 	const struct event_socket *socket_rows; /* the same */
@@ -54,9 +49,7 @@ struct session {
 	uint64_t holders_ns;	 /* not before this, who holds sockets is looked for again */
 	uint64_t sockets_due_ns; /* nor are sockets read, but on request */
 	struct follow_seen follow_seen[FOLLOW_BUCKETS]; /* when they were taken last */
-	char requests_why[256];	    /* why they are not, "" where nobody asked */
 	struct unwind_maps *unwind; /* NULL = stacks are walked along frame pointers */
-	char unwind_why[256];	    /* why, "" where nobody asked for tables */
 	/* Of the drain that runs. */
 	const struct session_ops *ops;
 	uint64_t bad_records;
@@ -66,12 +59,9 @@ struct session {
 int cost_open(struct session *s);
 void cost_close(struct session *s);
 
-/* Before the load: which programs of requests this kernel gets, and their configuration. 0 or
- * negative errno. */
-int sockets_prepare(struct session *s);
-/* Leaves them out of the load. */
-void sockets_omit(struct session *s);
-/* After it. 0, or negative errno, with a sentence in s->requests_why. */
-int sockets_attach(struct session *s);
+/* Before the load: which programs of requests this kernel gets, and their configuration. */
+void sockets_prepare(struct session *s);
+/* After it; where that fails the feature is off. */
+void sockets_attach(struct session *s);
 void sockets_free(struct session *s);
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "kernel/features.h"
 #include "kernel/host.h"
 #include "kernel/iterate.h"
 #include "kernel/release.h"
@@ -23,10 +24,9 @@
 /* T where nobody says one: the limit of "satisfied" that most services are judged by. */
 #define SLOW_NS_DEFAULT 500000000ull
 
-static int explain(struct session *s, int err, const char *what)
+static bool sees_requests(const struct session *s)
 {
-	snprintf(s->requests_why, sizeof(s->requests_why), "%s: %s", what, strerror(-err));
-	return err;
+	return feature_is_on(&s->features, FEATURE_REQUESTS);
 }
 
 /* 1 / CONFIG_HZ: what the coarse clocks advance by (clock_getres(2)). */
@@ -74,48 +74,30 @@ static bool reads_pages(const struct btf *kernel)
 	       btf__find_by_name_kind(kernel, "bpf_dynptr_from_skb", BTF_KIND_FUNC) > 0;
 }
 
-int sockets_prepare(struct session *s)
+void sockets_prepare(struct session *s)
 {
-	struct btf *kernel = btf__load_vmlinux_btf();
+	struct btf *kernel;
 
-	if (!kernel)
-		return explain(s, -errno, "the kernel's types (BTF)");
+	if (!sees_requests(s))
+		return;
+	kernel = btf__load_vmlinux_btf();
+	if (!kernel) {
+		feature_switch_off(&s->features, FEATURE_REQUESTS, FEATURE_OFF,
+				   "the kernel's types (BTF): %s", strerror(errno));
+		return;
+	}
 	configure(s);
 	s->bpf->rodata->reads_pages = reads_pages(kernel);
+	/* Before 6.1 a program that is run by user space takes hash maps with all their memory
+	 * alone. */
+	if (!release_is_from(6, 1))
+		bpf_map__set_map_flags(s->bpf->maps.rows, 0);
 	s->on_send = choose_send(s, kernel);
 	btf__free(kernel);
-	return 0;
 }
 
-void sockets_omit(struct session *s)
+static bool attach_programs(struct session *s)
 {
-	struct bpf_program *programs[] = {
-		s->bpf->progs.on_state,		s->bpf->progs.on_data,
-		s->bpf->progs.on_send,		s->bpf->progs.on_send_older,
-		s->bpf->progs.read_sockets,	s->bpf->progs.find_listeners,
-		s->bpf->progs.find_connections, s->bpf->progs.find_owners,
-		s->bpf->progs.find_held,
-	};
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		bpf_program__set_autoload(programs[i], false);
-	bpf_map__set_autocreate(s->bpf->maps.connections, false);
-	bpf_map__set_autocreate(s->bpf->maps.endpoints, false);
-	bpf_map__set_autocreate(s->bpf->maps.rows, false);
-	bpf_map__set_autocreate(s->bpf->maps.free_rows, false);
-	bpf_map__set_autocreate(s->bpf->maps.shares, false);
-	bpf_map__set_autocreate(s->bpf->maps.refused, false);
-	bpf_map__set_autocreate(s->bpf->maps.listening, false);
-	bpf_map__set_autocreate(s->bpf->maps.openings, false);
-	bpf_map__set_autocreate(s->bpf->maps.socket_rows, false);
-}
-
-static int attach_programs(struct session *s)
-{
-	union bpf_iter_link_info info = {
-		.map.map_fd = (__u32)bpf_map__fd(s->bpf->maps.connections),
-	};
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
 	struct {
 		struct bpf_program *program;
 		struct bpf_link **link;
@@ -129,13 +111,11 @@ static int attach_programs(struct session *s)
 		{s->bpf->progs.find_held, &s->bpf->links.find_held},
 	};
 
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		*programs[i].link = bpf_program__attach(programs[i].program);
-		if (!*programs[i].link)
-			return -errno;
-	}
-	s->bpf->links.read_sockets = bpf_program__attach_iter(s->bpf->progs.read_sockets, &opts);
-	return s->bpf->links.read_sockets ? 0 : -errno;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (!features_attach(&s->features, FEATURE_REQUESTS, programs[i].program,
+				     programs[i].link))
+			return false;
+	return true;
 }
 
 static void detach_programs(struct session *s)
@@ -144,7 +124,7 @@ static void detach_programs(struct session *s)
 		&s->bpf->links.on_send,		 &s->bpf->links.on_data,
 		&s->bpf->links.on_state,	 &s->bpf->links.find_listeners,
 		&s->bpf->links.find_connections, &s->bpf->links.find_owners,
-		&s->bpf->links.read_sockets,	 &s->bpf->links.find_held,
+		&s->bpf->links.find_held,
 	};
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
@@ -241,38 +221,54 @@ static int find_earlier(struct session *s)
 	return err;
 }
 
-int sockets_attach(struct session *s)
-{
-	int err = map_tables(s);
-
-	if (!err)
-		err = attach_programs(s);
-	if (!err)
-		err = find_earlier(s);
-	if (err)
-		detach_programs(s);
-	return err ? explain(s, err, "attaching the programs that see requests") : 0;
-}
-
-/* One pass over the sockets, that notes those from that one on. */
-static int read_from(struct session *s, uint32_t from, uint32_t *ret_found)
+void sockets_attach(struct session *s)
 {
 	int err;
 
-	s->bpf->bss->socket_rows_from = from;
+	if (!sees_requests(s))
+		return;
+	err = map_tables(s);
+	if (!err && attach_programs(s))
+		err = find_earlier(s);
+	if (err)
+		feature_switch_off(&s->features, FEATURE_REQUESTS, FEATURE_OFF,
+				   "looking for served sockets: %s", strerror(-err));
+	if (!sees_requests(s))
+		detach_programs(s);
+}
+
+/* Places of sockets that are gone, though no program saw them close. */
+static void free_places(struct session *s)
+{
+	for (uint32_t i = 0; i < s->bpf->bss->places_gone_cnt && i < SERVED_PART; i++)
+		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.free_places), NULL,
+				    &s->bpf->bss->places_gone[i], BPF_ANY);
+}
+
+/* Goes on with a pass over the sockets until the rows are full or it is done. 0 or negative
+ * errno. */
+static int read_some(struct session *s, uint32_t *ret_cnt)
+{
+	int program = bpf_program__fd(s->bpf->progs.read_sockets), err = 0;
+
 	s->bpf->bss->socket_rows_cnt = 0;
-	s->bpf->bss->socket_rows_last = 0;
-	s->bpf->bss->connections_followed = 0;
-	err = iterate(bpf_link__fd(s->bpf->links.read_sockets), 1, NULL, NULL);
-	*ret_found = s->bpf->bss->socket_rows_cnt;
+	while (!err && s->bpf->bss->served_at < s->bpf->bss->places_taken &&
+	       s->bpf->bss->socket_rows_cnt + SERVED_PART <= SOCKET_ROWS_MAX) {
+		LIBBPF_OPTS(bpf_test_run_opts, run);
+
+		err = bpf_prog_test_run_opts(program, &run);
+		if (!err)
+			free_places(s);
+	}
+	*ret_cnt = s->bpf->bss->socket_rows_cnt;
 	return err;
 }
 
-static uint32_t noted(uint32_t from, uint32_t found)
+static int begin_read(struct session *s, uint32_t *ret_cnt)
 {
-	if (found <= from)
-		return 0;
-	return found - from < SOCKET_ROWS_MAX ? found - from : SOCKET_ROWS_MAX;
+	s->bpf->bss->served_at = 0;
+	s->bpf->bss->connections_followed = 0;
+	return read_some(s, ret_cnt);
 }
 
 /* Who called listen() may have left the socket to a child, as daemons do. */
@@ -335,26 +331,18 @@ static void hand_over(const struct session *s, uint32_t cnt, const struct sessio
 	}
 }
 
-/* A million unanswered requests. What comes or goes between two passes may be missed or seen
- * twice. */
-#define PASSES_MAX 64
-
 static int read_all(struct session *s, const struct session_ops *ops)
 {
-	uint32_t from = 0, found = 0;
-	int err;
+	uint32_t cnt = 0;
+	int err = begin_read(s, &cnt);
 
-	err = read_from(s, 0, &found);
-	if (!err && find_holders(s, noted(0, found)))
-		err = read_from(s, 0, &found);
+	if (!err && find_holders(s, cnt))
+		err = begin_read(s, &cnt);
 	if (!err)
-		rows_give_back(s, found);
-	for (int i = 1; !err; i++) {
-		hand_over(s, noted(from, found), ops);
-		from += SOCKET_ROWS_MAX;
-		if (found <= from || i == PASSES_MAX)
-			break;
-		err = read_from(s, from, &found);
+		rows_give_back(s, cnt, s->bpf->bss->served_at >= s->bpf->bss->places_taken);
+	while (!err && cnt) {
+		hand_over(s, cnt, ops);
+		err = read_some(s, &cnt);
 	}
 	return err;
 }
@@ -369,7 +357,7 @@ int session_read_sockets(struct session *s, const struct session_ops *ops)
 	uint64_t since_ns = clock_now_ns(), cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err;
 
-	if (!s->requests)
+	if (!sees_requests(s))
 		return 0;
 	err = read_all(s, ops);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
@@ -380,7 +368,7 @@ int session_read_sockets(struct session *s, const struct session_ops *ops)
 bool session_sockets_due(const struct session *s)
 {
 	/* The look of a slice comes some ms sooner or later than that of the one before. */
-	return s->requests && clock_now_ns() + LOOK_EARLY_NS >= s->sockets_due_ns;
+	return sees_requests(s) && clock_now_ns() + LOOK_EARLY_NS >= s->sockets_due_ns;
 }
 
 /* The programs see the shift last, and by then that connections of these levels were not
@@ -391,12 +379,13 @@ void session_follow_share(struct session *s, unsigned int bucket, unsigned int s
 	unsigned int was = share->shift;
 	uint16_t turn = (uint16_t)(share->turn + 1);
 
-	if (!s->requests)
+	if (!sees_requests(s))
 		return;
 	if (shift > FOLLOW_SHIFT_MAX)
 		shift = FOLLOW_SHIFT_MAX;
 	for (unsigned int level = shift; level < was; level++)
 		share->since[level] = turn;
+	s->bpf->bss->follows_some = 1;
 	if (shift < was)
 		__atomic_store_n(&share->turn, turn, __ATOMIC_RELEASE);
 	__atomic_store_n(&share->shift, (uint8_t)shift, __ATOMIC_RELEASE);
@@ -407,35 +396,30 @@ void session_take_followed(struct session *s, struct follow_seen ret_seen[FOLLOW
 	for (unsigned int i = 0; i < FOLLOW_BUCKETS; i++) {
 		struct follow_seen seen = {0}, was = s->follow_seen[i];
 
-		if (s->requests)
+		if (sees_requests(s))
 			seen = s->bpf->bss->follow_seen[i];
 		ret_seen[i].requests = seen.requests - was.requests;
 		ret_seen[i].connections = seen.connections - was.connections;
 		s->follow_seen[i] = seen;
 	}
-	if (s->requests)
+	if (sees_requests(s))
 		s->bpf->bss->follow_epoch++;
 }
 
 uint32_t session_connections_followed(const struct session *s)
 {
-	return s->requests ? s->bpf->bss->connections_followed : 0;
+	return sees_requests(s) ? s->bpf->bss->connections_followed : 0;
 }
 
 int session_read_refused(struct session *s, const struct session_ops *ops)
 {
-	return s->requests ? rows_read_refused(s, ops) : 0;
+	return sees_requests(s) ? rows_read_refused(s, ops) : 0;
 }
 
 void session_namespaces(const struct session *s, uint32_t *ret_seen, uint32_t *ret_all)
 {
 	*ret_seen = s->namespaces_seen;
 	*ret_all = s->namespaces;
-}
-
-const char *session_requests_why(const struct session *s)
-{
-	return *s->requests_why ? s->requests_why : NULL;
 }
 
 void sockets_free(struct session *s)

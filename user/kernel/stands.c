@@ -10,11 +10,9 @@
 
 _Static_assert(sizeof(struct event_stand) + STAND_STACK_BYTES <= UINT16_MAX, "event_header.size");
 
-const char *session_stands_why(const struct session *s)
+static bool reads_stands(const struct session *s)
 {
-	if (s->stands)
-		return NULL;
-	return s->stands_why[0] ? s->stands_why : "not asked for";
+	return feature_is_on(&s->features, FEATURE_THREAD_STACKS);
 }
 
 /* Those processes alone; none: all. 0 or negative errno. */
@@ -73,9 +71,9 @@ int session_look_for_monitors(struct session *s, uint32_t tgid)
 {
 	uint8_t one = 1;
 
-	return s->stands ? bpf_map__update_elem(s->bpf->maps.stand_monitors, &tgid, sizeof(tgid),
-						&one, sizeof(one), BPF_ANY)
-			 : -ENOTSUP;
+	return reads_stands(s) ? bpf_map__update_elem(s->bpf->maps.stand_monitors, &tgid,
+						      sizeof(tgid), &one, sizeof(one), BPF_ANY)
+			       : -ENOTSUP;
 }
 
 void session_clear_look_shares(struct session *s)
@@ -83,7 +81,7 @@ void session_clear_look_shares(struct session *s)
 	struct bpf_map *map = s->bpf->maps.look_shares;
 	uint32_t key;
 
-	if (!s->stands)
+	if (!reads_stands(s))
 		return;
 	while (!bpf_map__get_next_key(map, NULL, &key, sizeof(key)))
 		if (bpf_map__delete_elem(map, &key, sizeof(key), 0))
@@ -95,7 +93,7 @@ int session_open_stands(struct session *s, const struct stand_look *look, const 
 {
 	int err, fd;
 
-	if (!s->stands)
+	if (!reads_stands(s))
 		return -ENOTSUP;
 	err = select_again(s, tgids, tgid_cnt);
 	if (err)

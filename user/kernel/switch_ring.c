@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "kernel/bpf_start.h"
+#include "kernel/features.h"
 #include "kernel/own_mappings.h"
 
 #define ROWS_LEAST	1024u
@@ -28,53 +30,6 @@ struct switch_ring {
 	size_t rows_bytes, heads_bytes;
 	uint64_t since_ns;
 };
-
-#define PROGRAMS 7
-
-static void programs_of(struct hotrun_bpf *bpf, struct bpf_program *programs[PROGRAMS])
-{
-	programs[0] = bpf->progs.note_switch;
-	programs[1] = bpf->progs.note_waking;
-	programs[2] = bpf->progs.note_birth;
-	programs[3] = bpf->progs.note_irq_entry;
-	programs[4] = bpf->progs.note_irq_exit;
-	programs[5] = bpf->progs.note_softirq_entry;
-	programs[6] = bpf->progs.note_softirq_exit;
-}
-
-static bool is_own(struct hotrun_bpf *bpf, const struct bpf_program *program)
-{
-	struct bpf_program *programs[PROGRAMS];
-
-	programs_of(bpf, programs);
-	for (size_t i = 0; i < PROGRAMS; i++)
-		if (programs[i] == program)
-			return true;
-	return false;
-}
-
-void switch_ring_omit(struct hotrun_bpf *bpf)
-{
-	struct bpf_program *programs[PROGRAMS];
-
-	programs_of(bpf, programs);
-	for (size_t i = 0; i < PROGRAMS; i++)
-		bpf_program__set_autoload(programs[i], false);
-	bpf_map__set_autocreate(bpf->maps.switch_rows, false);
-	bpf_map__set_autocreate(bpf->maps.switch_heads, false);
-}
-
-static void choose(struct switch_ring *r)
-{
-	struct bpf_program *program;
-	struct bpf_map *map;
-
-	bpf_object__for_each_program(program, r->bpf->obj)
-		bpf_program__set_autoload(program, is_own(r->bpf, program));
-	bpf_object__for_each_map(map, r->bpf->obj) bpf_map__set_autocreate(
-		map, bpf_map__is_internal(map) || map == r->bpf->maps.switch_rows ||
-			     map == r->bpf->maps.switch_heads);
-}
 
 /* Of one CPU, a power of two. */
 static uint32_t rows_for(const struct switch_ring_options *options, uint32_t online)
@@ -125,37 +80,60 @@ static const void *map_shared(const struct bpf_map *map, size_t *ret_bytes)
 	return at;
 }
 
-static int load(struct switch_ring *r, const struct switch_ring_options *options)
+struct loading {
+	struct switch_ring *ring;
+	uint32_t rows, online;
+};
+
+static int configure(void *ctx, struct hotrun_bpf *bpf)
 {
-	uint32_t online = 0, rows;
+	const struct loading *l = ctx;
+
+	l->ring->bpf = bpf;
+	bpf_map__set_max_entries(bpf->maps.switch_rows, l->rows * l->online);
+	bpf_map__set_max_entries(bpf->maps.switch_heads, l->ring->cpus);
+	return 0;
+}
+
+static int load(struct switch_ring *r, const struct switch_ring_options *options, char *why,
+		size_t why_bytes)
+{
+	struct feature_set features = {0};
+	struct loading l = {.ring = r};
 	int err;
 
 	for (uint32_t cpu = 0; cpu < r->cpus; cpu++)
-		online += options->online[cpu];
-	if (!online)
-		return -ENODEV;
-	rows = rows_for(options, online);
-	r->bpf = hotrun_bpf__open();
-	if (!r->bpf)
-		return -errno;
-	choose(r);
-	bpf_map__set_max_entries(r->bpf->maps.switch_rows, rows * online);
-	bpf_map__set_max_entries(r->bpf->maps.switch_heads, r->cpus);
-	err = hotrun_bpf__load(r->bpf);
-	return err ?: give_rings(r, options, rows);
+		l.online += options->online[cpu];
+	if (!l.online)
+		return explain(-ENODEV, "context-switch ring", why, why_bytes);
+	l.rows = rows_for(options, l.online);
+	feature_ask(&features, FEATURE_BIT(FEATURE_SWITCHES));
+	err = features_load(&features, configure, &l, why, why_bytes, &r->bpf);
+	if (err) {
+		r->bpf = NULL;
+		return err;
+	}
+	if (!feature_is_on(&features, FEATURE_SWITCHES)) {
+		snprintf(why, why_bytes, "%s", features.why[FEATURE_SWITCHES]);
+		return -EPERM;
+	}
+	err = give_rings(r, options, l.rows);
+	return err ? explain(err, "context-switch ring", why, why_bytes) : 0;
 }
 
-static int begin(struct switch_ring *r)
+static int begin(struct switch_ring *r, char *why, size_t why_bytes)
 {
 	int err;
 
 	r->rows = map_shared(r->bpf->maps.switch_rows, &r->rows_bytes);
 	r->heads = map_shared(r->bpf->maps.switch_heads, &r->heads_bytes);
 	if (!r->rows || !r->heads)
-		return -errno;
+		return explain(-errno, "context-switch ring", why, why_bytes);
 	err = hotrun_bpf__attach(r->bpf);
 	r->since_ns = clock_now_ns();
-	return err ?: own_mappings_withhold();
+	if (!err)
+		err = own_mappings_withhold();
+	return err ? explain(err, "attaching the context-switch ring", why, why_bytes) : 0;
 }
 
 int switch_ring_new(const struct switch_ring_options *options, char *why, size_t why_bytes,
@@ -165,16 +143,11 @@ int switch_ring_new(const struct switch_ring_options *options, char *why, size_t
 	int err;
 
 	if (!r)
-		return explain(-ENOMEM, "switches", why, why_bytes);
+		return explain(-ENOMEM, "context-switch ring", why, why_bytes);
 	r->cpus = options->cpus_possible;
-	err = load(r, options);
-	if (err) {
-		err = explain_load(err, why, why_bytes);
-	} else {
-		err = begin(r);
-		if (err)
-			explain(err, "keeping single switches", why, why_bytes);
-	}
+	err = load(r, options, why, why_bytes);
+	if (!err)
+		err = begin(r, why, why_bytes);
 	if (err) {
 		switch_ring_free(r);
 		return err;

@@ -15,7 +15,6 @@
 #include "bpf/events.h"
 
 struct switch_ring;
-struct hotrun_bpf;
 
 /* Of all CPUs on line together; where these are more than 64, a MiB of each. Where the rows of a
  * window need more, it is shorter. */
@@ -54,7 +53,4 @@ uint64_t switch_ring_lost(const struct switch_ring *r);
 
 /* Bytes of all. */
 size_t switch_ring_bytes(const struct switch_ring *r);
-
-/* For who loads the same object without it. */
-void switch_ring_omit(struct hotrun_bpf *bpf);
 #endif

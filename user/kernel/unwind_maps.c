@@ -53,6 +53,14 @@ static size_t fixed_bytes(void)
 	       UNWIND_MAPPINGS_MAX * sizeof(struct unwind_mapping);
 }
 
+void unwind_maps_omit(const struct unwind_maps_in *in)
+{
+	bpf_map__set_max_entries(in->pages, 1);
+	bpf_map__set_max_entries(in->mappings, 1);
+	bpf_map__set_max_entries(in->processes, 1);
+	bpf_map__set_max_entries(in->chunks, 1);
+}
+
 int unwind_maps_open(const struct unwind_maps_in *in, struct unwind_maps **ret_maps)
 {
 	struct unwind_maps *u = calloc(1, sizeof(*u));

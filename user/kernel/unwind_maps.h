@@ -27,6 +27,8 @@ struct unwind_maps_in {
 /* Pages, mappings and processes are there from the start; and one chunk. */
 #define UNWIND_MAPS_LEAST (8u << 20)
 
+/* Before the load, where no tables are wanted: next to no room for them. */
+void unwind_maps_omit(const struct unwind_maps_in *in);
 /* After the load. 0 or negative errno. */
 int unwind_maps_open(const struct unwind_maps_in *in, struct unwind_maps **ret_maps);
 void unwind_maps_free(struct unwind_maps *u);

@@ -117,6 +117,7 @@ void extract_describe(struct extract *x, const struct model *from)
 	m->host.taken = model_str(m, from->host.taken);
 	m->host.complete = m->host.running = false;
 	m->kernel_text = from->kernel_text;
+	(void)model_copy_features(m, from);
 	if (from->slices_cnt)
 		m->host.start_ns = from->slices[from->slices_cnt - 1].end_ns;
 	if (m->host.start_ns < from->host.start_ns)

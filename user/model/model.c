@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/feature.h"
 #include "base/grow.h"
 #include "bpf/events.h"
 
@@ -41,6 +42,7 @@ void model_free(struct model *m)
 	free(m->endpoints);
 	free(m->slices);
 	free(m->renamings);
+	free(m->features);
 	free(m->samples);
 	free(m->accounts);
 	free(m->delays);
@@ -567,4 +569,35 @@ bool model_cgroups_sound(const struct model *m)
 		}
 	}
 	return true;
+}
+
+static int add_feature(struct model *m, const char *name, uint32_t status, const char *why)
+{
+	const struct model_feature feature = {model_str(m, name), status, model_str(m, why)};
+
+	if (GROW(m->features, m->features_cnt, m->features_cap))
+		return -ENOMEM;
+	m->features[m->features_cnt++] = feature;
+	return 0;
+}
+
+int model_take_features(struct model *m, const struct feature_set *set)
+{
+	int err = 0;
+
+	m->features_cnt = 0;
+	for (enum feature f = 0; f < FEATURE_CNT && !err; f++)
+		err = add_feature(m, feature_rows[f].id, set->status[f], feature_why(set, f) ?: "");
+	return err;
+}
+
+int model_copy_features(struct model *m, const struct model *from)
+{
+	int err = 0;
+
+	m->features_cnt = 0;
+	for (size_t i = 0; i < from->features_cnt && !err; i++)
+		err = add_feature(m, from->features[i].name, from->features[i].status,
+				  from->features[i].why);
+	return err;
 }

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/feature.h"
 #include "base/hash.h"
 #include "bpf/events.h"
 
@@ -501,6 +502,13 @@ struct model_loss {
 };
 
 /* Names were looked up again in a finished capture. */
+/* What hotrun could do on that host: a row of base/feature.h. */
+struct model_feature {
+	const char *name; /* feature_row.id */
+	uint32_t status;  /* enum feature_status */
+	const char *why;  /* of one that is off, a clause; else "" */
+};
+
 struct model_renaming {
 	int64_t time_s; /* Unix time */
 	const char *version;
@@ -577,6 +585,7 @@ struct model {
 	MODEL_TABLE(struct model_switch, switches);
 	MODEL_TABLE(struct model_cpu, cpus);
 	MODEL_TABLE(struct model_loss, losses);
+	MODEL_TABLE(struct model_feature, features);
 	uint64_t samples_gone; /* rows of samples that were forgotten from the front so far */
 
 	struct hash_index process_index, thread_index, module_index, stack_index, symbol_index,
@@ -789,9 +798,16 @@ const char *model_reason_text(enum model_reason reason);
 /* Why a stack ended before its root. */
 const char *model_end_text(enum stack_end end);
 const char *model_end_id(enum stack_end end);
+/* What the recorder could do, into a model that has none of it yet. 0 or -ENOMEM. */
+int model_take_features(struct model *m, const struct feature_set *set);
+int model_copy_features(struct model *m, const struct model *from);
+/* Why the capture has nothing of that feature: a clause, borrowed from the model. NULL: it was on,
+ * or the capture does not say. */
+const char *model_feature_why(const struct model *m, enum feature f);
 const char *model_loss_text(uint32_t cause);
-/* Why a figure is n/a, of one OFF_* bit. */
-const char *model_off_text(uint32_t bit);
+/* Why a figure is n/a, of one OFF_* bit: the recorder's own reason, where the capture has it.
+ * Borrowed from the model. */
+const char *model_off_text(const struct model *m, uint32_t bit);
 /* Why waits and what follows from them are n/a in this capture; NULL where they are not. */
 const char *model_waits_why(const struct model *m);
 /* Stable lower-case ids for machine-readable output, e.g. "no-symbol". */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the codes of reasons and losses are called; see model.h. */
 #include <linux/types.h>
+#include <string.h>
 
 #include "bpf/events.h"
 #include "model/model.h"
@@ -133,39 +134,49 @@ const char *model_end_id(enum stack_end end)
 	return end < STACK_END_CNT ? ends[end].id : "unknown";
 }
 
-const char *model_off_text(uint32_t bit)
+/* Where the capture does not say more. */
+static const struct {
+	enum feature feature; /* FEATURE_CNT: none */
+	const char *text;
+} off_texts[OFF_CNT] = {
+	/* by bit */
+	{FEATURE_COUNTERS, "recorded by a hotrun that kept no waits"},
+	{FEATURE_CGROUPS, "this kernel has no group scheduling"},
+	{FEATURE_CNT, "this kernel has no pressure stall information (PSI)"},
+	{FEATURE_RUN_QUEUES, "this kernel's run queues cannot be read"},
+	{FEATURE_FULL_MODE, "told apart only where switches are looked at"},
+	{FEATURE_CNT, "no cgroup file system with the cpu controller within reach"},
+	{FEATURE_REQUESTS, "recorded without requests"},
+	{FEATURE_FULL_MODE, "nobody looked at switches, to keep hotrun's cost within its budget"},
+	{FEATURE_UNWIND_TABLES, "stacks were walked along frame pointers alone"},
+	{FEATURE_BLOCKED, "nobody looked at threads that do not run"},
+};
+
+const char *model_feature_why(const struct model *m, enum feature f)
 {
-	switch (bit) {
-	case OFF_ACCOUNTS:
-		return "recorded by a hotrun that kept no waits";
-	case OFF_GROUPS:
-		return "this kernel has no group scheduling";
-	case OFF_PRESSURE:
-		return "this kernel has no pressure stall information (PSI)";
-	case OFF_QUEUES:
-		return "this kernel's run queues cannot be read";
-	case OFF_OWN:
-		return "told apart only where switches are looked at";
-	case OFF_LIMITS:
-		return "no cgroup file system with the cpu controller within reach";
-	case OFF_REQUESTS:
-		return "recorded without requests: by an older hotrun, with --no-requests, to keep "
-		       "its "
-		       "cost within the budget, or on a kernel that does not tell them";
-	case OFF_STANDS:
-		return "nobody looked at threads that do not run";
-	case OFF_TABLES:
-		return "stacks were walked along frame pointers alone";
-	case OFF_SWITCHES:
-		return "nobody looked at switches, to keep hotrun's cost within its budget";
-	default:
+	for (size_t i = 0; i < m->features_cnt; i++)
+		if (!strcmp(m->features[i].name, feature_rows[f].id))
+			return feature_is_off(m->features[i].status) ? m->features[i].why : NULL;
+	return NULL;
+}
+
+const char *model_off_text(const struct model *m, uint32_t bit)
+{
+	const char *why = NULL;
+	uint32_t i = 0;
+
+	while (i < OFF_CNT && bit != 1u << i)
+		i++;
+	if (i == OFF_CNT)
 		return "unknown reason";
-	}
+	if (off_texts[i].feature < FEATURE_CNT)
+		why = model_feature_why(m, off_texts[i].feature);
+	return why ?: off_texts[i].text;
 }
 
 const char *model_waits_why(const struct model *m)
 {
 	if (!(model_off(m) & OFF_ACCOUNTS))
 		return NULL;
-	return model_off_text(model_off(m) & OFF_SWITCHES ? OFF_SWITCHES : OFF_ACCOUNTS);
+	return model_off_text(m, model_off(m) & OFF_SWITCHES ? OFF_SWITCHES : OFF_ACCOUNTS);
 }

@@ -48,7 +48,7 @@ static void put_host(struct flame_data *d)
 	json_count(j, "durationNs", h->end_ns > h->start_ns ? h->end_ns - h->start_ns : 0);
 	json_flag(j, "complete", h->complete);
 	if (model_off(d->m) & OFF_SWITCHES)
-		json_string(j, "switchesOff", model_off_text(OFF_SWITCHES));
+		json_string(j, "switchesOff", model_off_text(d->m, OFF_SWITCHES));
 	json_end(j);
 }
 
@@ -234,10 +234,10 @@ static void put_words(struct flame_data *d, const struct said *said)
 	if (model_off(d->m) & OFF_ACCOUNTS)
 		json_string(j, "waitsOff", model_waits_why(d->m));
 	if (d->m->host.off & OFF_REQUESTS)
-		json_string(j, "requestsOff", model_off_text(OFF_REQUESTS));
+		json_string(j, "requestsOff", model_off_text(d->m, OFF_REQUESTS));
 	if (!d->has_blocked)
 		json_string(j, "blockedOff",
-			    model_off(d->m) & OFF_STANDS ? model_off_text(OFF_STANDS)
+			    model_off(d->m) & OFF_STANDS ? model_off_text(d->m, OFF_STANDS)
 							 : "nobody was found blocked");
 	json_string(j, "report", said->report);
 	json_string(j, "verdicts", said->verdicts);

@@ -305,7 +305,7 @@ int report_process_blocked(const struct report *r, uint32_t process)
 	const struct blocked_process *p = r->blocked ? blocked_find(r->blocked, process) : NULL;
 
 	if (model_off(r->m) & OFF_STANDS) {
-		fprintf(r->out, "\n   blocked n/a: %s\n", model_off_text(OFF_STANDS));
+		fprintf(r->out, "\n   blocked n/a: %s\n", model_off_text(r->m, OFF_STANDS));
 		return 0;
 	}
 	if (!p)
@@ -356,7 +356,7 @@ int report_blocked(const struct report *r)
 
 	report_host(r);
 	if (model_off(r->m) & OFF_STANDS) {
-		words_add(&w, "blocked time n/a: %s", model_off_text(OFF_STANDS));
+		words_add(&w, "blocked time n/a: %s", model_off_text(r->m, OFF_STANDS));
 		put_paragraph(r, &w, 0);
 		return 0;
 	}

@@ -142,7 +142,7 @@ int report_blocked_json(const struct report *r)
 
 	json_begin(&j, r->out, "blocked");
 	json_text(&j, "host", r->m->host.name);
-	json_text(&j, "missing", off ? model_off_text(OFF_STANDS) : NULL);
+	json_text(&j, "missing", off ? model_off_text(r->m, OFF_STANDS) : NULL);
 	json_count(&j, "slices", b && !off ? b->slices : 0);
 	json_count(&j, "elapsed_ns", b && !off ? b->elapsed_ns : 0);
 	json_array(&j, "processes");

@@ -260,7 +260,7 @@ static void put_group(const struct report *r, const struct table *t,
 static void put_notes(const struct report *r, const struct cgroup_rows *rows)
 {
 	if (model_off(r->m) & OFF_LIMITS) {
-		fprintf(r->out, "  limits n/a: %s\n", model_off_text(OFF_LIMITS));
+		fprintf(r->out, "  limits n/a: %s\n", model_off_text(r->m, OFF_LIMITS));
 	} else if (rows->limits) {
 		put_spaces(r, 2);
 		put_words(r,
@@ -280,7 +280,7 @@ int report_cgroups(const struct report *r)
 
 	if (model_off(r->m) & OFF_GROUPS) {
 		put_heading(r, "cgroups");
-		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_GROUPS));
+		fprintf(r->out, "  n/a: %s\n", model_off_text(r->m, OFF_GROUPS));
 		return 0;
 	}
 	err = rows_build(r, &rows);

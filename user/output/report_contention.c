@@ -272,7 +272,7 @@ int report_contention(const struct report *r)
 
 	if (model_off(r->m) & OFF_QUEUES) {
 		put_heading(r, "aggressors and victims");
-		fprintf(r->out, "  n/a: %s\n", model_off_text(OFF_QUEUES));
+		fprintf(r->out, "  n/a: %s\n", model_off_text(r->m, OFF_QUEUES));
 		return 0;
 	}
 	/* It is shares of samples. */

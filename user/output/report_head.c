@@ -166,7 +166,7 @@ static void add_pressure(const struct report *r, struct words *w)
 	for (size_t i = 0; i < r->m->slices_cnt; i++)
 		pressure_ns += r->m->slices[i].pressure_ns;
 	if (model_off(r->m) & OFF_PRESSURE)
-		words_add(w, " · CPU pressure n/a: %s", model_off_text(OFF_PRESSURE));
+		words_add(w, " · CPU pressure n/a: %s", model_off_text(r->m, OFF_PRESSURE));
 	else
 		words_add(w, " · CPU pressure %s of time",
 			  number_percent(share_of(pressure_ns, r->totals->elapsed_ns)).text);

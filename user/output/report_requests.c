@@ -243,7 +243,7 @@ static void put_blurs(const struct report *r, const struct ports *ports)
 const char *report_requests_off(const struct report *r)
 {
 	if (model_off(r->m) & OFF_REQUESTS)
-		return model_off_text(OFF_REQUESTS);
+		return model_off_text(r->m, OFF_REQUESTS);
 	return r->m->slices_cnt ? NULL : "the capture has no slice";
 }
 

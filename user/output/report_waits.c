@@ -156,7 +156,7 @@ static const char *nameless(const struct report *r, const struct who *who, const
 	uint32_t thread = policy_of_process(r->m, who->process, class);
 
 	if (model_off(r->m) & OFF_QUEUES)
-		return model_off_text(OFF_QUEUES);
+		return model_off_text(r->m, OFF_QUEUES);
 	if (r->withheld)
 		return "withheld, samples are missing";
 	if (o->weight >= MIN_WEIGHT)
@@ -264,7 +264,7 @@ static void add_split(const struct report *r, struct words *w, const struct sche
 	};
 
 	snprintf(unsplit, sizeof(unsplit), "behind its own threads or others (which is n/a: %s)",
-		 model_off_text(OFF_OWN));
+		 model_off_text(r->m, OFF_OWN));
 	words_add(w, "missed %s:", mean_of(r, lost_ns(s)).text);
 	add_parts(w, parts, sizeof(parts) / sizeof(parts[0]), lost_ns(s));
 }
@@ -283,7 +283,7 @@ static void put_limit(const struct report *r, uint32_t process, uint32_t limit, 
 			  !strcmp(class, "deadline") ? "the budget of the deadline class"
 						     : "a limit that is not known");
 		if (strcmp(class, "deadline") && model_off(r->m) & OFF_LIMITS)
-			words_add(&w, ": %s", model_off_text(OFF_LIMITS));
+			words_add(&w, ": %s", model_off_text(r->m, OFF_LIMITS));
 	}
 	put_paragraph(r, &w, indent);
 }
@@ -478,7 +478,7 @@ int report_process_waits(const struct report *r, uint32_t process)
 		report_limit_text(r, available.cgroup, text);
 		words_add(&w, ", %s", text);
 	} else if (model_off(r->m) & OFF_LIMITS) {
-		words_add(&w, ", limits n/a: %s", model_off_text(OFF_LIMITS));
+		words_add(&w, ", limits n/a: %s", model_off_text(r->m, OFF_LIMITS));
 	}
 	words_add(&w, ")");
 	put_paragraph(r, &w, 3);

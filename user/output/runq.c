@@ -210,7 +210,7 @@ static void put_queues(struct runq *r)
 	off &= model_off(r->m);
 	if (off) {
 		fprintf(r->out, "  n/a: %s\n",
-			model_off_text(off & OFF_ACCOUNTS ? OFF_ACCOUNTS : OFF_QUEUES));
+			model_off_text(r->m, off & OFF_ACCOUNTS ? OFF_ACCOUNTS : OFF_QUEUES));
 		return;
 	}
 	if (!r->queues_cnt) {
@@ -246,7 +246,7 @@ static void put_delays(const struct runq *r, const struct sched_sum *sum)
 	fprintf(r->out, "  %s threads waiting on average",
 		number_fixed(sched_mean(sum->sched.waited_ns, r->sched->elapsed_ns), 2).text);
 	if (model_off(r->m) & OFF_SWITCHES) {
-		fprintf(r->out, "\n  n/a: %s\n", model_off_text(OFF_SWITCHES));
+		fprintf(r->out, "\n  n/a: %s\n", model_off_text(r->m, OFF_SWITCHES));
 		return;
 	}
 	if (cnt)
@@ -405,7 +405,7 @@ static int put_cgroups(const struct runq *r)
 	if (!rows)
 		return -ENOMEM;
 	if (model_off(r->m) & OFF_GROUPS) {
-		fprintf(r->out, "\ncgroups\n  n/a: %s\n", model_off_text(OFF_GROUPS));
+		fprintf(r->out, "\ncgroups\n  n/a: %s\n", model_off_text(r->m, OFF_GROUPS));
 		return 0;
 	}
 	for (size_t i = 0; i < cnt; i++) {

@@ -520,6 +520,17 @@ static const struct column loss_columns[] = {
 	C(model_loss, SUM, count, ""),
 };
 
+static const struct column_word status_words[] = {
+	{FEATURE_UNUSED, "not asked for"},
+	{FEATURE_ON, "on"},
+	{FEATURE_OFF, "off"},
+	{FEATURE_REFUSED, "off: the kernel refuses one of its BPF programs or maps"}};
+static const struct column feature_columns[] = {
+	C(model_feature, TEXT, name, ""),
+	C(model_feature, U32, status, "", ONE_OF(status_words)),
+	C(model_feature, TEXT, why, "it is off; \"\" = it is not"),
+};
+
 static const struct column renaming_columns[] = {
 	C(model_renaming, I64, time_s, "Unix time"),
 	C(model_renaming, TEXT, version, "of the hotrun that did it"),
@@ -639,6 +650,8 @@ const struct table_layout store_tables[TABLE_CNT] = {
 		T(cpu, "Books of each CPU in each slice. elapsed = idle + accounted + unaccounted.",
 		  OF_SLICE(cpus)),
 	[TABLE_LOSS] = T(loss, "What the recorder could not do, by cause.", OF_SLICE(losses)),
+	[TABLE_FEATURE] = T(feature, "What hotrun could do on that host, and why not.",
+			    ROWS(features), LATER(OFF_NO_FIGURE)),
 	[TABLE_RENAMING] =
 		T(renaming, "When names were looked up again in this capture (hotrun rename).",
 		  ROWS(renamings), LATER(OFF_NO_FIGURE)),

@@ -43,6 +43,7 @@ enum store_table {
 	TABLE_SWITCH,
 	TABLE_CPU,
 	TABLE_LOSS,
+	TABLE_FEATURE,
 	TABLE_RENAMING,
 	TABLE_CNT
 };
@@ -145,6 +146,7 @@ union store_row {
 	struct model_switch switch_;
 	struct model_cpu cpu;
 	struct model_loss loss;
+	struct model_feature feature;
 	struct model_renaming renaming;
 };
 

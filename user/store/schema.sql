@@ -491,6 +491,15 @@ CREATE TABLE loss (
 	count INTEGER NOT NULL
 );
 
+-- What hotrun could do on that host, and why not. Later.
+CREATE TABLE feature (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,
+	status INTEGER NOT NULL,         -- 0 not asked for, 1 on, 2 off, 3 off: the kernel refuses
+	                                 -- one of its BPF programs or maps
+	why TEXT NOT NULL                -- it is off; "" = it is not
+);
+
 -- When names were looked up again in this capture (hotrun rename). Later.
 CREATE TABLE renaming (
 	id INTEGER PRIMARY KEY,

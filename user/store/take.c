@@ -364,6 +364,17 @@ static int take_loss(struct reader *r, uint64_t id, union store_row *row)
 	return 0;
 }
 
+static int take_feature(struct reader *r, uint64_t id, union store_row *row)
+{
+	struct model *m = r->m;
+
+	(void)id;
+	if (GROW(m->features, m->features_cnt, m->features_cap))
+		return -ENOMEM;
+	m->features[m->features_cnt++] = row->feature;
+	return 0;
+}
+
 static int take_renaming(struct reader *r, uint64_t id, union store_row *row)
 {
 	struct model *m = r->m;
@@ -401,5 +412,6 @@ const struct taker store_takers[TABLE_CNT] = {
 	[TABLE_SWITCH] = {take_switch, UINT32_MAX - 1},
 	[TABLE_CPU] = {take_cpu, UINT32_MAX - 1},
 	[TABLE_LOSS] = {take_loss, UINT32_MAX - 1},
+	[TABLE_FEATURE] = {take_feature, 2 * FEATURE_CNT},
 	[TABLE_RENAMING] = {take_renaming, UINT32_MAX - 1},
 };

@@ -168,8 +168,8 @@ int main(void)
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
-	if (session_requests_why(s)) {
-		fprintf(stderr, "%s\n", session_requests_why(s));
+	if (feature_why(session_features(s), FEATURE_REQUESTS)) {
+		fprintf(stderr, "%s\n", feature_why(session_features(s), FEATURE_REQUESTS));
 		return 1;
 	}
 	tell_sockets(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rules about the kernel, perf, programs and clocks. */
+#include <stdio.h>
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -353,36 +354,6 @@ Test(doctor, rules_about_the_programs_and_the_clock)
 		 DOCTOR_NA,
 		 "no CPU",
 		 ""},
-		{"no groups",
-		 {FIT_HOST, .without_groups = true},
-		 "bpf.group_scheduling",
-		 DOCTOR_WARN,
-		 "no figures by cgroup",
-		 "FAIR_GROUP_SCHED"},
-		{"no queues",
-		 {FIT_HOST, .without_queues = true},
-		 "bpf.run_queues",
-		 DOCTOR_WARN,
-		 "not known",
-		 "report"},
-		{"no tables",
-		 {FIT_HOST, .without_tables = "the kernel is older than 5.15"},
-		 "bpf.tables",
-		 DOCTOR_WARN,
-		 "older than 5.15: stacks break",
-		 "5.15 or later"},
-		{"no stands",
-		 {FIT_HOST, .without_stands = "the kernel is older than 5.18"},
-		 "bpf.stands",
-		 DOCTOR_WARN,
-		 "older than 5.18: no blocked time",
-		 "5.18 or later"},
-		{"groups not looked at",
-		 {FIT_HOST, .session_error = -EINVAL, .session_why = "no"},
-		 "bpf.group_scheduling",
-		 DOCTOR_NA,
-		 "not tried",
-		 ""},
 		{"hpet",
 		 {FIT_HOST, .clocksource = "hpet", .clock_read_ns = 301},
 		 "clock.source",
@@ -423,4 +394,36 @@ Test(doctor, rules_about_the_programs_and_the_clock)
 	};
 
 	fit_judge_rows(rows, ARRAY_SIZE(rows));
+}
+
+Test(judge_doctor, a_feature_that_is_off_is_a_row_with_its_reason_and_what_is_lost)
+{
+	for (enum feature f = 0; f < FEATURE_CNT; f++) {
+		struct host_facts facts = {FIT_HOST};
+		struct doctor_finding findings[DOCTOR_HOST_MAX];
+		bool needed = f == FEATURE_SAMPLES || f == FEATURE_COUNTERS;
+		size_t cnt, off = 0;
+
+		facts.features.status[f] = FEATURE_REFUSED;
+		snprintf(facts.features.why[f], sizeof(facts.features.why[f]),
+			 "the kernel refused BPF program it (EPERM)");
+		cnt = doctor_judge_host(&facts, findings);
+		for (size_t i = 0; i < cnt; i++) {
+			if (strncmp(findings[i].id, "feature.", 8))
+				continue;
+			if (strcmp(findings[i].id, feature_rows[f].finding)) {
+				cr_expect_eq(findings[i].level, DOCTOR_OK, "%s", findings[i].id);
+				continue;
+			}
+			off++;
+			cr_expect_eq(findings[i].level, needed ? DOCTOR_FAIL : DOCTOR_WARN, "%s",
+				     findings[i].id);
+			cr_expect(strstr(findings[i].text, "program it (EPERM)"), "%s",
+				  findings[i].text);
+			cr_expect(strstr(findings[i].text, feature_rows[f].lost), "%s",
+				  findings[i].text);
+			cr_expect_str_eq(findings[i].remedy, feature_remedy(f, FEATURE_REFUSED));
+		}
+		cr_expect_eq(off, 1u, "%s", feature_rows[f].id);
+	}
 }

@@ -648,14 +648,14 @@ Test(verdicts, nothing_is_judged_without_waits)
 	v = verdicts_new(&s);
 	cr_assert(v);
 	cr_expect_eq(v->host.result.verdict, VERDICT_NO_EVIDENCE);
-	cr_expect_str_eq(v->missing, model_off_text(OFF_ACCOUNTS));
+	cr_expect_str_eq(v->missing, model_off_text(m, OFF_ACCOUNTS));
 	cr_expect_eq(v->rows_cnt, 0);
 	verdicts_free(v);
 	m->host.off |= OFF_SWITCHES;
 	v = verdicts_new(&s);
 	cr_assert(v);
 	cr_expect_eq(v->host.result.verdict, VERDICT_NO_EVIDENCE);
-	cr_expect_str_eq(v->missing, model_off_text(OFF_SWITCHES));
+	cr_expect_str_eq(v->missing, model_off_text(m, OFF_SWITCHES));
 	verdicts_free(v);
 	totals_free(totals);
 	model_free(m);

@@ -115,7 +115,7 @@ Test(verdicts_requests, why_a_process_has_no_signal)
 		judged_expect(&j, p, VERDICT_BUSY_UNMEASURED);
 		cr_assert(judged_row(&j, p));
 		cr_expect_str_eq(judged_row(&j, p)->unmeasured,
-				 expected ? expected : model_off_text(OFF_REQUESTS));
+				 expected ? expected : model_off_text(m, OFF_REQUESTS));
 		judged_free(&j);
 	}
 }

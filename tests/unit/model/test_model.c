@@ -412,9 +412,6 @@ Test(model, every_reason_and_loss_has_words_and_an_id_of_its_own)
 			cr_expect_str_neq(model_loss_id(i), model_loss_id(k), "%u %u", i, k);
 	}
 	cr_expect_str_eq(model_loss_text(UINT32_MAX), "unknown cause");
-	for (uint32_t i = 0; i < OFF_CNT; i++)
-		cr_expect_str_neq(model_off_text(1u << i), "unknown reason", "bit %u", i);
-	cr_expect_str_eq(model_off_text(1u << OFF_CNT), "unknown reason");
 }
 
 Test(model, cgroups_are_sound_when_every_chain_of_parents_ends)
@@ -443,12 +440,34 @@ Test(model, cgroups_are_sound_when_every_chain_of_parents_ends)
 
 Test(model, what_a_capture_lacks_has_words_of_its_own)
 {
+	struct model *m = model_new();
+
 	for (uint32_t i = 0; i < OFF_CNT; i++) {
-		cr_expect_str_neq(model_off_text(1u << i), "unknown reason", "bit %u", i);
+		cr_expect_str_neq(model_off_text(m, 1u << i), "unknown reason", "bit %u", i);
 		for (uint32_t k = 0; k < i; k++)
-			cr_expect_str_neq(model_off_text(1u << i), model_off_text(1u << k));
+			cr_expect_str_neq(model_off_text(m, 1u << i), model_off_text(m, 1u << k));
 	}
-	cr_expect_str_eq(model_off_text(1u << OFF_CNT), "unknown reason");
+	cr_expect_str_eq(model_off_text(m, 1u << OFF_CNT), "unknown reason");
+	model_free(m);
+}
+
+Test(model, the_recorders_reason_is_the_one_that_is_shown)
+{
+	struct feature_set set = {0};
+	struct model *m = model_new(), *copy = model_new();
+
+	feature_ask(&set, FEATURE_BIT(FEATURE_REQUESTS) | FEATURE_BIT(FEATURE_SAMPLES));
+	feature_switch_off(&set, FEATURE_REQUESTS, FEATURE_REFUSED,
+			   "the kernel refused BPF program on_data (EPERM)");
+	cr_assert_eq(model_take_features(m, &set), 0);
+	cr_assert_eq(model_copy_features(copy, m), 0);
+	cr_expect_eq(copy->features_cnt, (size_t)FEATURE_CNT);
+	cr_expect_str_eq(model_off_text(copy, OFF_REQUESTS),
+			 "the kernel refused BPF program on_data (EPERM)");
+	cr_expect_null(model_feature_why(copy, FEATURE_SAMPLES));
+	cr_expect_null(model_feature_why(copy, FEATURE_WAKERS), "nobody asked");
+	model_free(m);
+	model_free(copy);
 }
 
 Test(model, a_group_is_one_row)

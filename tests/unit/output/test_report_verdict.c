@@ -482,7 +482,7 @@ Test(report_verdict, what_is_not_known_is_told)
 	report_says(m, &(struct report_options){.width = 300},
 		    "  busy-unmeasured Shop.Api 1234: 1.90 of 2 CPUs (high from 70 %); no service "
 		    "signal: ");
-	report_says(m, &(struct report_options){.width = 300}, model_off_text(OFF_REQUESTS));
+	report_says(m, &(struct report_options){.width = 300}, model_off_text(m, OFF_REQUESTS));
 	m->host.off = OFF_REQUESTS | OFF_ACCOUNTS;
 	report_says(m, NULL, "verdict: no-evidence · recorded by a hotrun that kept no waits\n");
 	model_free(m);
