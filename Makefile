@@ -281,7 +281,7 @@ $(foreach room,$(notdir $(UNIT_TESTS)),$(eval $(call UNIT_OF_ROOM,$(room))))
 # Above the rooms of the archive; the test stands in for the kernel's maps.
 $(BUILD)/unit/collect: $(addprefix $(BUILD)/asan/user/,$(addprefix collect/,unwind_feed.o unwind_run.o \
 	unwind_tables.o follow.o stand_take.o wait_choice.o hung.o process_facts.o stack_tables.o \
-	newly_started.o lock_waits.o wait_names.o) kernel/walk_piece.o)
+	newly_started.o lock_waits.o wait_names.o listeners.o) kernel/walk_piece.o)
 # Each test runs the program anew, which takes half as long where nothing has to be relocated.
 $(UNIT_TESTS): $(OBJ_SUPPORT) $(BUILD)/asan/librooms.a
 	$(call say,UNIT,$@)

@@ -37,7 +37,8 @@ static void fill_processes(struct model *m)
 
 	p->ns_pid = 1;
 	p->parent_tgid = 4000;
-	p->flags = PROCESS_DOTNET | PROCESS_FACTS | PROCESS_SELECTED;
+	p->flags = PROCESS_DOTNET | PROCESS_FACTS | PROCESS_SELECTED | PROCESS_SOCKETS |
+		   PROCESS_LISTENS;
 	p->born_ns = 55 * SECOND;
 	p->exit_ns = 0;
 	p->cgroup_id = 0xfedcba9876543210ull;

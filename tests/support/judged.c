@@ -17,8 +17,8 @@ struct judged judged_with(struct model *m, const struct verdict_sources *options
 
 	j.totals = totals_new(m);
 	j.sched = sched_new(m);
-	j.requests = requests_new(m);
-	cr_assert(j.totals && j.sched && j.requests);
+	j.requests = model_off(m) & OFF_REQUESTS ? NULL : requests_new(m);
+	cr_assert(j.totals && j.sched && (j.requests || model_off(m) & OFF_REQUESTS));
 	j.books = books_of(m, j.totals);
 	s.m = m;
 	s.totals = j.totals;

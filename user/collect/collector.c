@@ -143,6 +143,8 @@ static void wire(struct collector *c)
 	c->requests.rooms = &c->rooms;
 	c->requests.ops = &c->records.ops;
 	c->requests.facts = &c->facts;
+	c->listeners.rooms = &c->rooms;
+	c->listeners.facts = &c->facts;
 	c->switches.rooms = &c->rooms;
 	c->switches.books = &c->books;
 	c->notices.rooms = &c->rooms;

@@ -15,12 +15,14 @@
  * that it calls, wired once by collector_new():
  *
  *	naming -> wait_choice -> process_facts -> newly_started <- records
- *	naming -> records, process_facts; request_take -> process_facts; switch_keep -> books
+ *	naming -> records, process_facts; request_take, listeners -> process_facts;
+ *	switch_keep -> books
  */
 #include "collect/books.h"
 #include "collect/cgroup_select.h"
 #include "collect/cgroup_watch.h"
 #include "collect/collector.h"
+#include "collect/listeners.h"
 #include "collect/naming.h"
 #include "collect/notices.h"
 #include "collect/process_facts.h"
@@ -40,6 +42,7 @@ struct collector {
 	struct books books;
 	struct process_facts facts;
 	struct request_take requests;
+	struct listeners listeners;
 	struct switch_keep switches;
 	struct cgroup_select cgroups;
 	struct cgroup_watch groups;

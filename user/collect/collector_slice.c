@@ -45,6 +45,7 @@ void collector_end_slice(struct collector *c)
 	ingest_set_boot_offset(c->rooms.ingest, host_boot_offset_ns());
 	records_drain(&c->records);
 	request_take(&c->requests, false);
+	listeners_find(&c->listeners);
 	end_ns = books_read(&c->books, c->rooms.stopped);
 	/* What came meanwhile is in the books of this slice, and a capture may end with it. */
 	records_drain(&c->records);

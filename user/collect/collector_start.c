@@ -138,6 +138,8 @@ int collector_start(struct collector *c, char *why, size_t why_bytes)
 		snprintf(why, why_bytes, "out of memory");
 		return err;
 	}
+	c->listeners.due_ns = 0; /* this model knows of none */
+	listeners_find(&c->listeners);
 	request_take(&c->requests, true);
 	c->start_ns = c->slice_start_ns = c->naming.tailed_ns = c->naming.maps_read_ns =
 		books_read(&c->books, true);

@@ -92,7 +92,7 @@ static int show_capture(int argc, char **argv, struct arguments *a)
 
 	rc = capture_argument(argc, argv, a->process, &a->window, &m, &rows, &a->table.process_cnt);
 	if (!rc && (model_off(m) & OFF_REQUESTS)) {
-		log_error("%s: requests n/a: %s", argv[optind], model_off_text(m, OFF_REQUESTS));
+		log_error("%s: requests n/a: %s", argv[optind], model_requests_why(m));
 		rc = EXIT_FAILED;
 	}
 	a->table.processes = a->process ? rows : NULL;

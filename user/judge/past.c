@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/compare.h"
 #include "base/grow.h"
+#include "judge/verdict.h"
 
 #define WEEK_HOURS 168
 /* Hours kept of a kind at this hour of the week: three a week, of ten years. */
@@ -255,8 +256,8 @@ static void take_hours(const struct past *p, const struct kind *k, struct column
 			at++;
 		if (at < k->hours_cnt && k->hours[at].number == number)
 			h = &k->hours[at];
-		if (number < first)
-			continue;
+		if (number < first || h->verdict == VERDICT_UNKNOWN)
+			continue; /* neither good nor bad */
 		/* As far from now as whole weeks; the hours beside are of the same. */
 		if ((p->now + 1 - number) / WEEK_HOURS != week)
 			usual->weeks++;

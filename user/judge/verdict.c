@@ -37,6 +37,7 @@ struct facts {
 	struct figures f;
 	enum service_signal signal;
 	bool hurt;
+	bool unknown;
 	bool contended; /* misses CPU, and nobody is seen to be hurt by it */
 };
 
@@ -77,6 +78,8 @@ static void find_harm(struct facts *facts, const struct verdict_input *in,
 {
 	bool misses = facts->signal == SIGNAL_NONE && misses_cpu(facts, in, limits);
 
+	facts->unknown = in->unmeasured && facts->signal == SIGNAL_NONE &&
+			 limits->hurt_by != HURT_BY_WAITING;
 	facts->hurt = facts->signal == SIGNAL_SLOW || (misses && waits_hurt(in, limits));
 	facts->contended = misses && !facts->hurt;
 }
@@ -84,6 +87,11 @@ static void find_harm(struct facts *facts, const struct verdict_input *in,
 static bool lacks_evidence(const struct facts *facts)
 {
 	return figures_bad(&facts->f, FIGURE_BOOKS);
+}
+
+static bool is_unknown(const struct facts *facts)
+{
+	return facts->unknown;
 }
 
 /* Steal keeps no CPU from who wants none. */
@@ -148,6 +156,7 @@ struct rule {
 
 static const struct rule rules[] = {
 	{VERDICT_NO_EVIDENCE, lacks_evidence, FIGURE_BOOKS},
+	{VERDICT_UNKNOWN, is_unknown, FIGURE_CPU}, /* cause_of() */
 	{VERDICT_STOLEN, is_stolen, FIGURE_STEAL},
 	{VERDICT_THROTTLED, is_throttled, FIGURE_THROTTLED},
 	{VERDICT_STARVED, is_starved, FIGURE_BEHIND_OTHERS},
@@ -192,10 +201,8 @@ static void tell_bad(struct verdict_result *r, const struct figures *f,
 			tell(r, f, figures[i]);
 }
 
-static void tell_all(struct verdict_result *r, const struct figures *f)
+static void tell_all(struct verdict_result *r, const struct figures *f, bool misses)
 {
-	bool misses = r->hurt || r->verdict == VERDICT_CONTENDED;
-
 	if (r->cause == FIGURE_BOOKS)
 		tell(r, f, r->cause);
 	tell_bad(r, f, signal_figures, COUNT(signal_figures));
@@ -209,14 +216,14 @@ static void tell_all(struct verdict_result *r, const struct figures *f)
 
 /* --- a process ------------------------------------------------------------------------------- */
 
-/* What keeps who is contended from the CPU: in the order in which the rules ask it of the hurt. */
-static enum verdict_figure cause_of(const struct rule *rule, const struct figures *f)
+/* What keeps it from the CPU, hurt or not: in the order in which the rules ask it of the hurt. */
+static enum verdict_figure cause_of(const struct rule *rule, const struct facts *facts)
 {
 	static const enum verdict_figure causes[] = {FIGURE_STEAL, FIGURE_THROTTLED,
 						     FIGURE_BEHIND_OTHERS, FIGURE_BEHIND_OWN};
 
-	for (size_t i = 0; rule->verdict == VERDICT_CONTENDED && i < COUNT(causes); i++)
-		if (figures_bad(f, causes[i]))
+	for (size_t i = 0; facts->contended && !lacks_evidence(facts) && i < COUNT(causes); i++)
+		if (figures_bad(&facts->f, causes[i]))
 			return causes[i];
 	return rule->cause;
 }
@@ -244,9 +251,9 @@ void verdict_of(const struct verdict_input *input, const struct verdict_limits *
 	/* A gap in the books leaves who is hurt, by its requests, and takes the rest. */
 	r.hurt =
 		facts.hurt && (rule->verdict != VERDICT_NO_EVIDENCE || facts.signal == SIGNAL_SLOW);
-	r.cause = cause_of(rule, &facts.f);
+	r.cause = cause_of(rule, &facts);
 	r.at_limit = is_at_limit(&facts);
-	tell_all(&r, &facts.f);
+	tell_all(&r, &facts.f, r.hurt || (facts.contended && !lacks_evidence(&facts)));
 	*ret_result = r;
 }
 
@@ -293,6 +300,8 @@ void verdict_of_host(const struct verdict_input *host, uint32_t seen,
 	struct verdict_result r = {.hurt = hurt, .cause = FIGURE_HOST_BUSY};
 	struct figures f;
 
+	if (host->unmeasured)
+		seen |= VERDICT_BIT(VERDICT_UNKNOWN);
 	figures_of(host, limits, &f);
 	if (figures_bad(&f, FIGURE_BOOKS))
 		r.verdict = VERDICT_NO_EVIDENCE;

@@ -20,7 +20,9 @@
  * - Whose harm nobody sees, by requests or by a signal of its own, is not hurt by waits, however
  *   long: builds, batch jobs and load generators on a full host are contended, which alarms nobody.
  *   The operator can declare that somebody minds (hurt_by). Who may serve, though requests tell too
- *   little or cannot be seen, is judged by its waits all the same: what is slow must not look calm.
+ *   little, is judged by its waits all the same: what is slow must not look calm.
+ * - Where requests were not measured, a process that listens on a TCP port is unknown, whatever it
+ *   waits for: neither healthy nor hurt, unless a signal of its own or hurt_by decides.
  * - What was asked to run behind everybody (background: nice > 0, batch, idle class) and waits gets
  *   what it was promised: without a service signal it is neither hurt nor contended by that. No
  *   nice value asked for a CPU limit: of one that stops it, it is told as contended, and hurt where
@@ -56,6 +58,7 @@ enum verdict {
 	VERDICT_STOLEN,
 	VERDICT_NO_EVIDENCE,
 	VERDICT_CONTENDED,
+	VERDICT_UNKNOWN,
 	VERDICT_CNT
 };
 
@@ -111,7 +114,10 @@ struct verdict_input {
 	/* Over the whole recording, too: few of its requests were seen where not all connections
 	 * were followed. That tells nothing, neither that it serves little. */
 	bool partly_seen;
-	bool may_serve;	   /* over the whole recording: somebody asked it, or none can be seen */
+	bool may_serve;	   /* over the whole recording: somebody asked it */
+	/* Requests are not measured, and it listens on a TCP port, or nobody knows whether it does.
+	 * Of the host: one process is unknown for that. */
+	bool unmeasured;
 	double unanswered; /* mean requests on their way to an answer; 0 = not known */
 	uint64_t ended;	   /* that ended, answered or not, where that can be told */
 	double unanswered_share; /* of ended, without an answer */
@@ -182,7 +188,7 @@ void verdict_of(const struct verdict_input *input, const struct verdict_limits *
  * The host: input has its figures alone, and its requests summed. seen: a bit (VERDICT_BIT) for the
  * verdict of each process that is hurt or contended, 0 = none (verdict_bit()). stolen where steal
  * explains one who is hurt, overloaded where it is saturated and any is hurt, else the most urgent
- * of theirs, else what is true of all of it.
+ * of theirs, else what is true of all of it: unknown where input is unmeasured.
  */
 #define VERDICT_BIT(verdict) (1u << (verdict))
 static inline uint32_t verdict_bit(const struct verdict_result *result)

@@ -104,6 +104,26 @@ static void find_sections(struct inputs *in, const struct model *m)
 	}
 }
 
+/* Who ended before has had no verdict to ask for. */
+static bool is_there(const struct model *m, const struct model_process *p)
+{
+	uint32_t first = m->cpus_cnt ? m->cpus[0].slice : 0;
+
+	return !p->exit_ns || first >= m->slices_cnt || p->exit_ns > m->slices[first].start_ns;
+}
+
+static void mark_unmeasured(struct inputs *in, const struct model *m)
+{
+	for (uint32_t i = 0; !in->s->requests && i < m->processes_cnt; i++) {
+		const struct model_process *p = &m->processes[i];
+		bool known = p->flags & PROCESS_SOCKETS, listens = p->flags & PROCESS_LISTENS;
+
+		in->unmeasured[i] = in->judged[i] && is_there(m, p) && (listens || !known);
+		in->host_unmeasured |= in->unmeasured[i] && isnan(in->signals[i]) &&
+				       inputs_limits(in, i)->hurt_by != HURT_BY_WAITING;
+	}
+}
+
 static int compare_listeners(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -267,10 +287,11 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->sampled = calloc(m->processes_cnt + 1, sizeof(*in->sampled));
 	in->section_of = calloc(m->processes_cnt + 1, sizeof(*in->section_of));
 	in->excused_ns = calloc(m->processes_cnt + 1, sizeof(*in->excused_ns));
+	in->unmeasured = calloc(m->processes_cnt + 1, sizeof(*in->unmeasured));
 	in->signals = signal_means(m);
 	in->pasts = calloc(m->processes_cnt + 1, sizeof(*in->pasts));
 	return in->available && in->background && in->judged && in->sampled && in->section_of &&
-			       in->excused_ns && in->signals && in->pasts
+			       in->excused_ns && in->unmeasured && in->signals && in->pasts
 		       ? 0
 		       : -ENOMEM;
 }
@@ -292,6 +313,7 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	if (err)
 		return err;
 	find_sections(in, m);
+	mark_unmeasured(in, m);
 	for (uint32_t i = 0; i < m->threads_cnt; i++)
 		in->excused_ns[m->threads[i].process] +=
 			excused_ns(&m->threads[i], &s->sched->threads[i].sched);
@@ -312,6 +334,7 @@ void inputs_end(struct inputs *in)
 	free(in->section_of);
 	free(in->scheds);
 	free(in->excused_ns);
+	free(in->unmeasured);
 	free(in->services);
 	free(in->signals);
 	free(in->pasts);
@@ -509,14 +532,13 @@ static bool serves_enough(const struct inputs *in, uint32_t process)
 	return requests_judged(all) >= inputs_limits(in, process)->requests_min + all->unseen;
 }
 
-/* Of all slices: in a second without a request it serves as before. Where requests are not seen at
- * all, anybody may. */
+/* Of all slices: in a second without a request it serves as before. */
 static bool may_serve(const struct inputs *in, uint32_t process)
 {
 	const struct requests_sum *all;
 
 	if (!in->s->requests)
-		return true;
+		return false;
 	all = &in->s->requests->processes[process];
 	return requests_judged(all) || all->oldest_max_ns || all->served.abandoned ||
 	       all->queued_max;
@@ -545,6 +567,7 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.serves_enough = serves_enough(in, process);
 	input.partly_seen = in->sampled[process] && !input.serves_enough;
 	input.may_serve = may_serve(in, process);
+	input.unmeasured = in->unmeasured[process];
 	input.unanswered = mean_unanswered(in, services);
 	input.stuck = services->stuck_max;
 	input.oldest_ns = services->oldest_max_ns;
@@ -564,5 +587,6 @@ void inputs_of_host(const struct inputs *in, struct verdict_input *ret_input)
 	if (in->s->requests)
 		share_of(in->services ? &in->host_services : &in->s->requests->host, &input);
 	input.has_requests = input.requests > 0;
+	input.unmeasured = in->host_unmeasured;
 	*ret_input = input;
 }

@@ -17,32 +17,38 @@ static const struct words words[VERDICT_CNT] = {
 		 "whether anybody is hurt cannot be told from outside: give a signal of its own "
 		 "(slow or failed share of its work)",
 		 2},
+	[VERDICT_UNKNOWN] =
+		{"unknown", "its requests were not measured",
+		 "whether requests are slow is not known: hotrun doctor says whether this host can "
+		 "measure them; else give a signal of its own, or set hurt-by = waiting (--limit) "
+		 "for what must not wait",
+		 3},
 	[VERDICT_CONTENDED] =
 		{"contended", "it gets less CPU than it wants, and nobody is seen to mind",
 		 "no alarm, nobody is seen to mind: set hurt-by = waiting (--limit) for what must "
 		 "not wait, start what may with nice",
-		 3},
+		 4},
 	[VERDICT_NO_EVIDENCE] = {"no-evidence", "not enough is known for a verdict",
-				 "see what is missing in the books below", 4},
+				 "see what is missing in the books below", 5},
 	[VERDICT_OVERSUBSCRIBED] =
 		{"oversubscribed", "it waits behind its own threads",
-		 "fewer runnable threads: bound its parallelism to the CPUs that it has", 5},
+		 "fewer runnable threads: bound its parallelism to the CPUs that it has", 6},
 	[VERDICT_STARVED] = {"starved", "it waits behind other processes",
 			     "move or limit who ran while it waited, or give this one more weight",
-			     6},
+			     7},
 	[VERDICT_THROTTLED] =
 		{"throttled", "the CPU limit of its cgroup stops it",
-		 "raise the limit, or flatten the bursts; the code is not what makes it slow", 7},
+		 "raise the limit, or flatten the bursts; the code is not what makes it slow", 8},
 	[VERDICT_STOLEN] = {"stolen", "the hypervisor takes the CPU",
-			    "talk to the platform, not to the developers", 8},
+			    "talk to the platform, not to the developers", 9},
 	[VERDICT_INELASTIC] =
 		{"inelastic", "its service is hurt, and it is not for want of CPU",
 		 "look for what it waits for (locks, blocked pool threads, a slow dependency, "
 		 "garbage collection): more CPU does not help",
-		 9},
+		 10},
 	[VERDICT_HOST_OVERLOADED] = {"host-overloaded",
 				     "more is runnable than the CPUs can run, and somebody is hurt",
-				     "take load off, or limit who takes most", 10},
+				     "take load off, or limit who takes most", 11},
 };
 
 const char *verdict_id(enum verdict verdict)

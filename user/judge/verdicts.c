@@ -225,6 +225,7 @@ static bool is_told(const struct verdict_result *r)
 	case VERDICT_HEALTHY:
 	case VERDICT_BUSY_ELASTIC:
 	case VERDICT_BUSY_UNMEASURED:
+	case VERDICT_UNKNOWN:
 		return false;
 	default:
 		return true;
@@ -253,9 +254,7 @@ static const char *unmeasured(const struct builder *b, const struct verdict_row 
 {
 	if (verdict_has_signal(&row->input))
 		return NULL;
-	if (model_off(b->s->m) & OFF_REQUESTS)
-		return model_off_text(b->s->m, OFF_REQUESTS);
-	return "it serves no requests that hotrun sees";
+	return model_requests_why(b->s->m) ?: "it serves no requests that hotrun sees";
 }
 
 /* Whether a row of a healthy one is worth its place when all were asked for. */
@@ -272,7 +271,8 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 {
 	const struct verdict_limits *limits = inputs_limits(&b->in, process);
 	const struct track *t = &b->tracks[process];
-	struct verdict_row row = {.process = process};
+	const struct model_process *p = &b->s->m->processes[process];
+	struct verdict_row row = {.process = process, .listens = p->flags & PROCESS_LISTENS};
 	struct verdicts *v = b->v;
 
 	judge(b, process, &row.input, &row.result);
@@ -286,10 +286,15 @@ static int add_process(struct builder *b, uint32_t process, bool asked)
 	v->requests_cnt += row.input.answered;
 	v->hurt += row.result.hurt || row.episode;
 	v->contended += !row.episode && row.result.verdict == VERDICT_CONTENDED;
+	v->unknown += !row.episode && row.result.verdict == VERDICT_UNKNOWN;
 	v->at_limit += !row.episode && row.result.at_limit;
 	v->hurt_services += verdict_has_signal(&row.input) && (row.result.hurt || row.episode);
 	/* Without evidence all are alike: the host tells it once. */
 	if (row.result.verdict == VERDICT_NO_EVIDENCE && !row.result.hurt && !asked)
+		return 0;
+	/* So many short-lived ones may have come and gone between two looks at who listens. */
+	if (row.result.verdict == VERDICT_UNKNOWN && p->exit_ns && !row.listens && !row.episode &&
+	    !asked && !did_something(&row, limits->wanted_min))
 		return 0;
 	if (row.result.verdict == VERDICT_HEALTHY && !row.episode && !row.result.at_limit &&
 	    !asked && !(b->s->all && did_something(&row, limits->wanted_min)))
@@ -392,6 +397,8 @@ static int compare_rows(const void *a, const void *b, void *host)
 	if (!c)
 		c = compare_verdicts(((const struct verdict_row *)host)->result.verdict,
 				     verdicts_result(ra)->verdict, verdicts_result(rb)->verdict);
+	if (!c)
+		c = COMPARE(rb->listens, ra->listens);
 	if (!c)
 		c = COMPARE(wb, wa);
 	return c ? c : COMPARE(ra->process, rb->process);

@@ -77,6 +77,7 @@ struct verdict_row {
 	struct verdict_result episode_result;
 	uint32_t newest; /* the last slice in which it was hurt; MODEL_NONE without any */
 	bool no_capture; /* a setting: it is none to be captured for (verdict_limits) */
+	bool listens;	 /* on a TCP port; known only where requests are not measured */
 
 	const char *unmeasured; /* why it has no service signal, or NULL; static */
 	const char *blur;	/* requests_blur() of it, or NULL; static */
@@ -90,6 +91,7 @@ struct verdicts {
 	size_t rows_cnt, rows_cap;
 	uint32_t judged;	/* processes */
 	uint32_t contended;	/* of these */
+	uint32_t unknown;	/* of these */
 	uint32_t at_limit;	/* of these, not hurt */
 	uint32_t hurt;		/* of these, episodes included ... */
 	uint32_t hurt_services; /* ... and of those, who have a service signal */

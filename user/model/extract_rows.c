@@ -65,7 +65,8 @@ static void copy_process(struct extract *x, struct taken_process *taken)
 	*to = *from;
 	for (size_t i = 0; string_of(to, i); i++)
 		*string_of(to, i) = model_str(x->m, *string_of(to, i));
-	to->flags = (from->flags & ~PROCESS_SAMPLED) | (was.flags & PROCESS_SAMPLED);
+	to->flags = (from->flags & ~PROCESS_SAMPLED) |
+		    (was.flags & (PROCESS_SAMPLED | PROCESS_SOCKETS | PROCESS_LISTENS));
 	to->mappings = was.mappings;
 	to->mapping_cnt = was.mapping_cnt;
 	to->mapping_cap = was.mapping_cap;

@@ -155,6 +155,8 @@ struct model_host {
 #define PROCESS_SELF	 0x10u /* hotrun itself */
 #define PROCESS_SELECTED 0x20u /* named by -p or --cgroup */
 #define PROCESS_SAMPLED	 0x40u /* has at least one sample */
+#define PROCESS_SOCKETS	 0x80u /* its sockets were read: whether it listens is known */
+#define PROCESS_LISTENS	 0x100u /* on a TCP port, at some time */
 
 struct model_process {
 	uint32_t tgid;
@@ -810,6 +812,8 @@ const char *model_loss_text(uint32_t cause);
 const char *model_off_text(const struct model *m, uint32_t bit);
 /* Why waits and what follows from them are n/a in this capture; NULL where they are not. */
 const char *model_waits_why(const struct model *m);
+/* Why its requests were not measured; NULL where they were. */
+const char *model_requests_why(const struct model *m);
 /* Stable lower-case ids for machine-readable output, e.g. "no-symbol". */
 const char *model_reason_id(enum model_reason reason);
 const char *model_loss_id(uint32_t cause);

@@ -180,3 +180,8 @@ const char *model_waits_why(const struct model *m)
 		return NULL;
 	return model_off_text(m, model_off(m) & OFF_SWITCHES ? OFF_SWITCHES : OFF_ACCOUNTS);
 }
+
+const char *model_requests_why(const struct model *m)
+{
+	return model_off(m) & OFF_REQUESTS ? model_off_text(m, OFF_REQUESTS) : NULL;
+}

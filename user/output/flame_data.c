@@ -233,8 +233,8 @@ static void put_words(struct flame_data *d, const struct said *said)
 	json_count(j, "slotNs", FLAME_SLOT_NS);
 	if (model_off(d->m) & OFF_ACCOUNTS)
 		json_string(j, "waitsOff", model_waits_why(d->m));
-	if (d->m->host.off & OFF_REQUESTS)
-		json_string(j, "requestsOff", model_off_text(d->m, OFF_REQUESTS));
+	if (model_requests_why(d->m))
+		json_string(j, "requestsOff", model_requests_why(d->m));
 	if (!d->has_blocked)
 		json_string(j, "blockedOff",
 			    model_off(d->m) & OFF_STANDS ? model_off_text(d->m, OFF_STANDS)

@@ -26,6 +26,8 @@ static void put_sum(FILE *out, const struct history_view *v)
 			number_long_time(f->hurt_ms * 1000000).text, verdict);
 	else if (!*verdict)
 		fputs(" (nothing was judged)", out);
+	else if (f->verdict == VERDICT_UNKNOWN)
+		fputs(" that are known of (unknown: requests were not always measured)", out);
 	fprintf(out, "; CPU %s of %s on average, %s in the busiest hour\n",
 		number_fixed(history_cpus(f->cpu_ms, v->observed_ms), 2).text,
 		number_fixed((double)f->available_mcpu / 1000, 2).text,

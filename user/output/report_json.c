@@ -31,6 +31,15 @@ static struct value available(const struct subject *s)
 				      : (struct value){.kind = VALUE_UNKNOWN};
 }
 
+/* Null: it is not known, or requests were measured, which tells more. */
+static struct value listens(const struct subject *s)
+{
+	if (s->process->flags & PROCESS_LISTENS)
+		return value_flag(true);
+	return s->process->flags & PROCESS_SOCKETS ? value_flag(false)
+						   : (struct value){.kind = VALUE_UNKNOWN};
+}
+
 static struct value seen(const struct subject *s)
 {
 	const struct verdict_input *in = s->of;
@@ -80,6 +89,7 @@ static const struct figure measured[] = {
 	{"slow_share", .value = slow},
 	{"slow_share_least", .value = slow_least},
 	{"stuck_requests", INJSON_FIGURES(stuck)},
+	{"listens", .value = listens},
 	{"no_service_signal", ROW(unmeasured)},
 	{"blur", ROW(blur)},
 };
@@ -249,7 +259,9 @@ int report_verdicts_json(const struct report *r)
 	json_count(&j, "hurt_processes", v->hurt);
 	json_count(&j, "hurt_services", v->hurt_services);
 	json_count(&j, "contended_processes", v->contended);
+	json_count(&j, "unknown_processes", v->unknown);
 	json_count(&j, "at_limit_processes", v->at_limit);
+	json_text(&j, "requests_off", model_requests_why(r->m));
 	put_seen(&j, r);
 	put_saturation(&j, r);
 	json_end(&j);

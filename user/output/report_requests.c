@@ -242,8 +242,8 @@ static void put_blurs(const struct report *r, const struct ports *ports)
 
 const char *report_requests_off(const struct report *r)
 {
-	if (model_off(r->m) & OFF_REQUESTS)
-		return model_off_text(r->m, OFF_REQUESTS);
+	if (model_requests_why(r->m))
+		return model_requests_why(r->m);
 	return r->m->slices_cnt ? NULL : "the capture has no slice";
 }
 

@@ -156,7 +156,8 @@ static void add_figure(struct words *w, const struct verdict_result *result,
 	char text[VERDICT_WORDS_BYTES];
 
 	/* A share that must not be less is an alarm's word. */
-	if (result->verdict == VERDICT_CONTENDED && result->evidence[at].figure == FIGURE_PROGRESS)
+	if (!result->hurt && result->evidence[at].figure == FIGURE_PROGRESS &&
+	    result->evidence[at].bad)
 		wanted_words(text, input);
 	else
 		verdict_words(text, &result->evidence[at], input);
@@ -188,7 +189,7 @@ static void add_hurt_count(const struct report *r, struct words *w)
 			  is_calm(v->host.result.verdict) ? " for a while" : "");
 	else if (v->contended)
 		words_add(w, "; nobody is seen to be hurt");
-	else
+	else if (!v->host.input.unmeasured)
 		words_add(w, "; nobody is hurt%s",
 			  v->host.input.has_requests ? "" : ", as far as the scheduler tells");
 	if (v->contended && v->hurt)
@@ -198,6 +199,11 @@ static void add_hurt_count(const struct report *r, struct words *w)
 			  number_count(v->judged).text,
 			  v->contended > 1 ? "want more CPU than they get"
 					   : "wants more CPU than it gets");
+	if (v->unknown)
+		words_add(w, "; %s of %s processes unknown", number_count(v->unknown).text,
+			  number_count(v->judged).text);
+	if (model_requests_why(r->m))
+		words_add(w, "; requests not measured: %s", model_requests_why(r->m));
 	if (v->at_limit)
 		words_add(w, "; %s %s no room left at %s CPU limit", number_count(v->at_limit).text,
 			  v->at_limit > 1 ? "services have" : "service has",
@@ -341,6 +347,14 @@ static void add_hang(const struct report *r, struct words *w, uint32_t process)
 	hang_words(w, r->m, &hang);
 }
 
+/* Why the requests of an unknown one were not measured is told of the host. */
+static void add_serves(struct words *w, const struct verdict_row *row)
+{
+	if (verdict_of_row(row) == VERDICT_UNKNOWN)
+		words_add(w, row->listens ? "; it listens, and its requests were not measured"
+					  : "; whether it serves requests is not known");
+}
+
 /* Who or what it was, where that has a name. 0 or -ENOMEM. */
 static int add_cause(const struct report *r, struct words *w, const struct verdict_row *row)
 {
@@ -405,6 +419,7 @@ static int put_group(const struct report *r, const struct verdict_group *g)
 	add_label(r, &w, g);
 	add_evidence(&w, result, verdicts_input(row), figures_told(result));
 	err = add_cause(r, &w, row);
+	add_serves(&w, row);
 	add_when(r, &w, row);
 	add_blur(&w, row);
 	put_spaces(r, 2);
@@ -419,6 +434,7 @@ static bool fits(const struct report *r, const struct verdict_group *g,
 {
 	return verdict_of_row(g->row) == verdict_of_row(row) &&
 	       verdicts_rank(g->row) == verdicts_rank(row) && g->row->episode == row->episode &&
+	       g->row->listens == row->listens &&
 	       groups_alike(&r->m->processes[g->row->process], &r->m->processes[row->process]);
 }
 

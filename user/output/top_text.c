@@ -49,6 +49,9 @@ void top_text_head(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 		if (v->verdicts->contended)
 			n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, ", %s contended",
 					      number_count(v->verdicts->contended).text);
+		if (v->verdicts->unknown)
+			n += (size_t)snprintf(line + n, TOP_LINE_BYTES - n, ", %s unknown",
+					      number_count(v->verdicts->unknown).text);
 		snprintf(line + n, TOP_LINE_BYTES - n, ", %s", order_text(v->order));
 	} else {
 		label_process(who, &v->m->processes[v->process], 40);
@@ -68,9 +71,10 @@ void top_text_host(char line[static TOP_LINE_BYTES], const struct top_view *v, s
 		return;
 	}
 	snprintf(line, TOP_LINE_BYTES,
-		 "verdict %s · CPU busy %s of %u · %s waiting · delay p99 %s · steal %s · %s "
+		 "verdict %s%s · CPU busy %s of %u · %s waiting · delay p99 %s · steal %s · %s "
 		 "switches/s",
 		 verdict_id(verdicts_result(&v->verdicts->host)->verdict),
+		 v->verdicts->host.input.unmeasured ? " · requests not measured" : "",
 		 number_fixed(sched_mean(v->busy_ns, v->elapsed_ns), 2).text, v->cpus,
 		 number_fixed(sched_mean(host->sched.waited_ns, v->elapsed_ns), 2).text,
 		 number_time(sched_delay_ns(host, 0.99)).text,

@@ -118,6 +118,8 @@ static const struct column_word process_words[] = {
 	{PROCESS_FACTS, "/proc was read"}, {PROCESS_GONE, "ended before that"},
 	{PROCESS_SELF, "hotrun itself"},   {PROCESS_SELECTED, "selected (-p, --cgroup)"},
 	{PROCESS_SAMPLED, "has a sample"},
+	{PROCESS_SOCKETS, "its sockets were read, which is done where requests are not measured"},
+	{PROCESS_LISTENS, "listens on a TCP port"},
 };
 static const struct column process_columns[] = {
 	C(model_process, U32, tgid, "pid as the host sees it"),

@@ -151,6 +151,26 @@ Test(past, tells_how_often_it_was_so_bad)
 	past_free(p);
 }
 
+Test(past, hours_in_which_requests_were_not_measured_are_neither_good_nor_bad)
+{
+	struct past *p = begin();
+	struct past_usual u;
+
+	for (int week = 1; week <= 8; week++) {
+		struct history_figures f = hour_of(2, 36000, 0.5, 1800, 2000);
+
+		f.bad_minutes = week <= 4 ? 30 : 0;
+		f.verdict = week <= 4 ? VERDICT_STARVED : VERDICT_UNKNOWN;
+		add(p, NOW - week * WEEK, HISTORY_HOST, hour_of(1, 0, 0, 0, 0));
+		add(p, NOW - week * WEEK, 5, f);
+	}
+	past_ready(p);
+	cr_assert(past_usual(p, "Shop.Web", NULL, &u));
+	cr_expect_eq(u.hours, 4);
+	cr_expect_float_eq(u.bad_share[VERDICT_STARVED], 0.5, 1e-6);
+	past_free(p);
+}
+
 Test(past, a_service_is_known_from_its_first_hour_on)
 {
 	struct past *p = begin();

@@ -635,6 +635,43 @@ Test(verdict, whose_harm_nobody_sees_is_contended_and_not_hurt)
 	cr_expect_geq(contended, 15);
 }
 
+/* It serves, or may, and nothing was measured: neither healthy nor hurt, whatever it waits for. */
+Test(verdict, what_serves_unmeasured_is_unknown)
+{
+	struct verdict_limits limits, declared = waiting_hurts();
+	unsigned unknown = 0;
+
+	verdict_limits_default(&limits);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct rule_case *c = &cases[i];
+		struct verdict_input in = completed(&c->in);
+		struct verdict_result r;
+
+		if (in.has_requests || in.serves_enough || in.refused || in.slower > 0)
+			continue; /* they were measured */
+		in.may_serve = false;
+		in.unmeasured = true;
+		verdict_of(&in, &declared, &r);
+		cr_expect_eq(r.verdict, c->verdict, "%s, declared: %s", c->name,
+			     verdict_id(r.verdict));
+		cr_expect_eq(r.hurt, c->hurt, "%s: hurt", c->name);
+		verdict_of(&in, &limits, &r);
+		if (in.has_signal || c->verdict == VERDICT_NO_EVIDENCE) {
+			cr_expect_eq(r.verdict, c->verdict, "%s: %s", c->name,
+				     verdict_id(r.verdict));
+			continue;
+		}
+		cr_expect_eq(r.verdict, VERDICT_UNKNOWN, "%s: %s", c->name, verdict_id(r.verdict));
+		cr_expect_not(r.hurt, "%s", c->name);
+		cr_expect_eq(verdict_bit(&r), 0);
+		/* What it misses is told all the same. */
+		cr_expect_eq(r.evidence[0].figure, c->first, "%s: figure %d first", c->name,
+			     r.evidence[0].figure);
+		unknown++;
+	}
+	cr_expect_geq(unknown, 15, "%u", unknown);
+}
+
 /* It may serve, as far as anybody sees; that its limit hurts it has to be declared. */
 Test(verdict, nice_19_at_its_limit_alarms_nobody_undeclared)
 {

@@ -91,6 +91,24 @@ static const struct host_case hosts[] = {
 	 VERDICT_NO_EVIDENCE},
 	{"steal that hurts nobody", {.host_busy = 0.5, .host_steal = 0.4}, 4, 0, VERDICT_HEALTHY},
 	{"gap", {.host_busy = 1, .books_gap = true}, 4, BIT(STARVED), VERDICT_NO_EVIDENCE},
+	/* Without requests it is not known whether a calm host is. */
+	{"unmeasured, idle", {.unmeasured = true}, 4, 0, VERDICT_UNKNOWN},
+	{"unmeasured, busy", {.host_busy = 0.99, .unmeasured = true}, 4, 0, VERDICT_UNKNOWN},
+	{"unmeasured, and somebody wants more",
+	 {.unmeasured = true},
+	 4,
+	 BIT(CONTENDED),
+	 VERDICT_CONTENDED},
+	{"unmeasured, and one that was declared is hurt",
+	 {.host_busy = 0.99, .unmeasured = true},
+	 4,
+	 BIT(STARVED),
+	 VERDICT_HOST_OVERLOADED},
+	{"unmeasured, and a gap",
+	 {.books_gap = true, .unmeasured = true},
+	 4,
+	 0,
+	 VERDICT_NO_EVIDENCE},
 };
 
 Test(verdict, of_the_host)
@@ -117,7 +135,7 @@ Test(verdict, words_and_urgency_of_each)
 	static const char *const ids[VERDICT_CNT] = {
 		"healthy",   "busy-elastic", "busy-unmeasured", "host-overloaded",
 		"inelastic", "throttled",    "starved",		"oversubscribed",
-		"stolen",    "no-evidence",  "contended"};
+		"stolen",    "no-evidence",  "contended",	"unknown"};
 
 	for (enum verdict v = 0; v < VERDICT_CNT; v++) {
 		cr_expect_str_eq(verdict_id(v), ids[v]);
@@ -131,7 +149,8 @@ Test(verdict, words_and_urgency_of_each)
 	cr_expect_lt(verdict_compare(VERDICT_INELASTIC, VERDICT_STARVED), 0);
 	cr_expect_lt(verdict_compare(VERDICT_OVERSUBSCRIBED, VERDICT_NO_EVIDENCE), 0);
 	cr_expect_lt(verdict_compare(VERDICT_NO_EVIDENCE, VERDICT_CONTENDED), 0);
-	cr_expect_lt(verdict_compare(VERDICT_CONTENDED, VERDICT_BUSY_UNMEASURED), 0);
+	cr_expect_lt(verdict_compare(VERDICT_CONTENDED, VERDICT_UNKNOWN), 0);
+	cr_expect_lt(verdict_compare(VERDICT_UNKNOWN, VERDICT_BUSY_UNMEASURED), 0);
 }
 
 Test(verdict, distance_is_a_part_of_the_limit)

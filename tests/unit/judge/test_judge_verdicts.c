@@ -139,31 +139,91 @@ Test(verdicts, who_is_asked_and_does_not_accept_is_judged_by_its_waits)
 	judged_free(&j);
 }
 
-/* Without requests nobody can see who serves. */
-Test(verdicts, where_requests_are_not_seen_waiting_hurts)
+/* What listens serves, and nothing says how; what is not known to listen may. */
+Test(verdicts, where_requests_are_not_measured_what_serves_is_unknown)
+{
+	static const struct {
+		const char *name;
+		uint32_t flags;
+		uint64_t ran, waited, signal_ppm;
+		bool declared;
+		enum verdict verdict, host;
+	} cases[] = {
+		{"idle listener", PROCESS_SOCKETS | PROCESS_LISTENS, 0, 0, 0, false, VERDICT_UNKNOWN,
+		 VERDICT_UNKNOWN},
+		{"busy listener", PROCESS_SOCKETS | PROCESS_LISTENS, 1900, 0, 0, false,
+		 VERDICT_UNKNOWN, VERDICT_UNKNOWN},
+		{"listener that waits", PROCESS_SOCKETS | PROCESS_LISTENS, 300, 900, 0, false,
+		 VERDICT_UNKNOWN, VERDICT_UNKNOWN},
+		{"not read", 0, 300, 900, 0, false, VERDICT_UNKNOWN, VERDICT_UNKNOWN},
+		{"declared", PROCESS_SOCKETS | PROCESS_LISTENS, 300, 900, 0, true, VERDICT_STARVED,
+		 VERDICT_STARVED},
+		{"its own signal", PROCESS_SOCKETS | PROCESS_LISTENS, 0, 0, 1, false,
+		 VERDICT_HEALTHY, VERDICT_HEALTHY},
+		{"its own bad signal", PROCESS_SOCKETS | PROCESS_LISTENS, 300, 900, 500000, false,
+		 VERDICT_STARVED, VERDICT_STARVED},
+		{"serves nothing", PROCESS_SOCKETS, 100, 0, 0, false, VERDICT_HEALTHY,
+		 VERDICT_HEALTHY},
+		{"serves nothing, busy", PROCESS_SOCKETS, 1900, 0, 0, false,
+		 VERDICT_BUSY_UNMEASURED, VERDICT_BUSY_UNMEASURED},
+		{"serves nothing, waits", PROCESS_SOCKETS, 300, 900, 0, false, VERDICT_CONTENDED,
+		 VERDICT_CONTENDED},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, cases[i].name, cases[i].ran, cases[i].waited, 0, 0);
+		const struct verdict_row *row;
+		struct judged j;
+
+		m->host.off = OFF_REQUESTS;
+		m->processes[p].flags |= cases[i].flags;
+		for (uint32_t k = 0; k < 10 && cases[i].signal_ppm; k++)
+			model_signal_add(
+				m, &(struct model_signal){.slice = k,
+							  .process = p,
+							  .value_ppm =
+								  (uint32_t)cases[i].signal_ppm});
+		build_books(m, 10);
+		j = cases[i].declared ? judged_waiting(m) : judged_of(m);
+		judged_expect(&j, p, cases[i].verdict);
+		judged_expect_host(&j, cases[i].host);
+		row = judged_row(&j, p);
+		cr_expect_eq(j.v->unknown, cases[i].verdict == VERDICT_UNKNOWN, "%s", cases[i].name);
+		cr_expect_eq(j.v->host.result.hurt, cases[i].verdict == VERDICT_STARVED);
+		if (cases[i].verdict == VERDICT_UNKNOWN) {
+			cr_assert(row, "%s", cases[i].name);
+			cr_expect_str_eq(row->unmeasured, model_requests_why(m));
+			cr_expect_eq(row->listens, (cases[i].flags & PROCESS_LISTENS) != 0);
+			cr_expect_eq(row->hurt_slices, 0);
+		}
+		judged_free(&j);
+	}
+}
+
+/* Nothing is claimed of what ended before; of what came and went there is a row where it did
+ * something. Listeners come first. */
+Test(verdicts, unknown_ones_that_ended)
 {
 	struct model *m = build_model(2, 99);
-	uint32_t web = judged_add(m, 10, "Shop.Web", 300, 900, 100, 0);
-	struct totals *totals;
-	struct sched *sched;
-	struct verdicts *v;
-	struct books books;
+	uint32_t before = judged_add(m, 10, "before", 0, 0, 0, 0),
+		 brief = judged_add(m, 11, "brief", 1, 0, 0, 0),
+		 busy = judged_add(m, 12, "busy", 500, 0, 0, 0),
+		 web = judged_add(m, 13, "web", 1, 0, 0, 0);
+	struct judged j;
 
 	m->host.off = OFF_REQUESTS;
 	build_books(m, 10);
-	totals = totals_new(m);
-	sched = sched_new(m);
-	books = books_of(m, totals);
-	v = verdicts_new(&(struct verdict_sources){
-		.m = m, .totals = totals, .sched = sched, .books = &books});
-	cr_assert(v);
-	cr_assert_eq(v->rows_cnt, 1);
-	cr_expect_eq(v->rows[0].process, web);
-	cr_expect_eq(v->rows[0].result.verdict, VERDICT_STARVED);
-	verdicts_free(v);
-	sched_free(sched);
-	totals_free(totals);
-	model_free(m);
+	m->processes[web].flags |= PROCESS_SOCKETS | PROCESS_LISTENS;
+	m->processes[before].exit_ns = m->slices[0].start_ns - 1;
+	m->processes[brief].exit_ns = m->processes[busy].exit_ns = m->processes[web].exit_ns =
+		m->slices[5].start_ns;
+	j = judged_of(m);
+	cr_assert_eq(j.v->rows_cnt, 2);
+	cr_expect_eq(j.v->rows[0].process, web);
+	cr_expect_eq(j.v->rows[1].process, busy);
+	cr_expect_eq(j.v->unknown, 3);
+	judged_free(&j);
 }
 
 /* A service hurt for some seconds on a host that is contended all the time. */

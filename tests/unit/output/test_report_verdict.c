@@ -480,22 +480,15 @@ Test(report_verdict, what_is_not_known_is_told)
 
 	m->host.off = OFF_REQUESTS;
 	report_says(m, &(struct report_options){.width = 300},
+		    "  unknown Shop.Api 1234: 1.90 of 2 CPUs (high from 70 %); whether it serves "
+		    "requests is not known\n");
+	m->processes[0].flags |= PROCESS_SOCKETS;
+	report_says(m, &(struct report_options){.width = 300},
 		    "  busy-unmeasured Shop.Api 1234: 1.90 of 2 CPUs (high from 70 %); no service "
 		    "signal: ");
-	report_says(m, &(struct report_options){.width = 300}, model_off_text(m, OFF_REQUESTS));
+	report_says(m, &(struct report_options){.width = 300}, model_requests_why(m));
 	m->host.off = OFF_REQUESTS | OFF_ACCOUNTS;
 	report_says(m, NULL, "verdict: no-evidence · recorded by a hotrun that kept no waits\n");
-	model_free(m);
-}
-
-Test(report_verdict, what_blurs_requests_is_told_beside_them)
-{
-	struct model *m = hang();
-
-	report_says(m, &(struct report_options){.width = 400},
-		    "long polls and streams wait by design: set \"stuck\" for them");
-	m->endpoints[0].protocols = PROTOCOL_HTTP2;
-	report_says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
 	model_free(m);
 }
 
@@ -509,6 +502,51 @@ static char *json_of(struct model *m)
 	cr_assert_eq(report_json_write(out, m, NULL), 0);
 	fclose(out);
 	return text;
+}
+
+/* Two services and a build, and nothing is known of requests. */
+static struct model *unmeasured(void)
+{
+	struct model *m = build_model(2, 99);
+
+	add(m, 1234, "Shop.Api", "Shop.Api.Get",
+	    FIGURES(.on_cpu_ns = 400, .waited_ns = 800, .behind_own_ns = 10));
+	add(m, 1300, "nginx", "epoll_wait", FIGURES(.on_cpu_ns = 1));
+	add(m, 100, "cc1plus", "parse", FIGURES(.on_cpu_ns = 1000, .waited_ns = 20));
+	add(m, 2000, "brief", "main", FIGURES(.on_cpu_ns = 150));
+	for (uint32_t i = 0; i < 3; i++)
+		m->processes[i].flags |= PROCESS_SOCKETS | (i < 2 ? PROCESS_LISTENS : 0);
+	m->host.off = OFF_REQUESTS;
+	build_contention(m, 0, 0, 2, 500000);
+	build_books(m, 10);
+	return m;
+}
+
+Test(report_verdict, what_serves_unmeasured)
+{
+	struct model *m = unmeasured();
+	char *text = json_of(m);
+
+	cr_expect(strstr(text, "\"name\": \"web-1\", \"verdict\": \"unknown\", \"hurt\": false"), "%s",
+		  text);
+	cr_expect(strstr(text, "\"unknown_processes\": 3, "), "%s", text);
+	cr_expect(strstr(text, "\"listens\": true, \"no_service_signal\": \"recorded without"), "%s",
+		  text);
+	cr_expect(strstr(text, "\"listens\": false, "), "%s", text);
+	cr_expect(strstr(text, "\"listens\": null, "), "%s", text);
+	free(text);
+	expect_screen("verdict_unknown.txt", m);
+}
+
+Test(report_verdict, what_blurs_requests_is_told_beside_them)
+{
+	struct model *m = hang();
+
+	report_says(m, &(struct report_options){.width = 400},
+		    "long polls and streams wait by design: set \"stuck\" for them");
+	m->endpoints[0].protocols = PROTOCOL_HTTP2;
+	report_says(m, &(struct report_options){.width = 400}, "(HTTP/2: a connection carries");
+	model_free(m);
 }
 
 Test(report_verdict, for_machines)
@@ -610,9 +648,14 @@ Test(report_verdict, work_that_waits_its_turn_is_told_apart_from_a_service)
 		    "get\n");
 	report_says(m, &wide, "  contended 6 x cc1plus");
 	m->host.off = OFF_REQUESTS;
-	report_says(m, &wide, "verdict: host-overloaded");
-	report_says(m, &wide, "6 of 7 processes short of CPU\n");
-	report_says(m, &wide, "; start what may wait with nice");
+	report_says(m, &wide,
+		    "verdict: unknown · CPU 99.5 % (limit 95 %), 4.02 threads waiting (limit 10); "
+		    "7 of 7 processes unknown; requests not measured: ");
+	report_says(m, &wide, "  unknown 6 x cc1plus, the busiest 100: wanted 1.00 CPUs, got 0.33");
+	report_says(m, &(struct report_options){.summary = true,
+						.width = 300,
+						.limits = waiting_hurts()},
+		    "6 of 7 processes short of CPU");
 	m->host.off = 0;
 	/* Not so where a service is hurt, which does not even wait. */
 	build_service(m, &(struct model_service){

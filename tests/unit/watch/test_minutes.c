@@ -110,6 +110,28 @@ Test(minutes, sums_are_those_of_the_slices)
 	model_free(w.m);
 }
 
+Test(minutes, unknown_is_no_bad_minute)
+{
+	struct watched w = watched_host();
+	struct minutes *s = minutes_new();
+	struct history_minute m;
+	const struct history_row *row;
+
+	for (uint32_t i = 0; i < 60; i++) {
+		add(s, &w, OFFSET_NS);
+		judge(s, &w, i, false, i % 2 ? VERDICT_UNKNOWN : VERDICT_HEALTHY);
+		minutes_judged(s);
+	}
+	cr_assert(minutes_take(s, true, &m));
+	row = row_of(&m, "Shop.Api");
+	cr_assert(row);
+	cr_expect_eq(row->figures.hurt_ms, 0);
+	cr_expect_eq(row->figures.bad_minutes, 0);
+	cr_expect_eq(row->figures.verdict, VERDICT_UNKNOWN, "nor a good one");
+	minutes_free(s);
+	watched_free(&w);
+}
+
 Test(minutes, the_unanswered_count_once)
 {
 	struct watched w = watched_host();

@@ -52,7 +52,8 @@ const Report = (() => {
 		if (!v)
 			return [Dom.make('p', 'muted', 'This page has no verdicts.')];
 		const list = [Dom.make('p', 'verdict' + (v.host.hurt ? ' bad' : ''), Dom.make('b', '',
-			v.host.verdict), v.host.missing ? ': ' + v.host.missing : ''), evidence(v.host)];
+			v.host.verdict), v.host.missing ? ': ' + v.host.missing
+			: v.host.requests_off ? ': requests not measured: ' + v.host.requests_off : ''), evidence(v.host)];
 
 		if (v.host.remedy)
 			list.push(Dom.make('p', '', '→ ' + v.host.remedy));
