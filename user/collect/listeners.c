@@ -19,14 +19,14 @@
 #include "opener/target_process.h"
 
 /* Of a pass, at about 1 us a link; and of one process, which chooses how many files it opens. */
-#define LINKS_MAX	  65536u
-#define LINKS_OF_ONE_MAX  4096u
-#define NAMESPACES_MAX	  1024u
-#define SOCKETS_MAX	  65536u
+#define LINKS_MAX	 65536u
+#define LINKS_OF_ONE_MAX 4096u
+#define NAMESPACES_MAX	 1024u
+#define SOCKETS_MAX	 65536u
 /* A pass takes at most one part in so many of the time until the next one. */
-#define PASS_EVERY_NS	  10000000000ull
-#define PASS_PART	  200u
-#define TCP_STATE_LISTEN  0x0au /* TCP_LISTEN, include/net/tcp_states.h */
+#define PASS_EVERY_NS	 10000000000ull
+#define PASS_PART	 200u
+#define TCP_STATE_LISTEN 0x0au /* TCP_LISTEN, include/net/tcp_states.h */
 
 struct network {
 	uint64_t inode;
@@ -70,12 +70,15 @@ static int read_table(struct pass *p, int process_fd, const char *name)
 
 	if (!file)
 		return -errno;
-	fd = -1; /* the file's */
+	fd = -1;			      /* the file's */
 	if (!fgets(line, sizeof(line), file)) /* titles */
 		return -ENODATA;
 	while (!err && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%*[^:]: %*[^:]:%*x %*[^:]:%*x %x %*[^:]:%*x %*[^:]:%*x %*x %*u %*u "
-				 "%" SCNu64, &state, &inode) != 2 || state != TCP_STATE_LISTEN)
+		if (sscanf(line,
+			   "%*[^:]: %*[^:]:%*x %*[^:]:%*x %x %*[^:]:%*x %*[^:]:%*x %*x %*u %*u "
+			   "%" SCNu64,
+			   &state, &inode) != 2 ||
+		    state != TCP_STATE_LISTEN)
 			break;
 		err = add_socket(p, inode);
 	}
@@ -132,7 +135,8 @@ static int read_links(struct pass *p, int process_fd, bool network_known)
 		link[len < 0 ? 0 : len] = '\0';
 		if (sscanf(link, "socket:[%" SCNu64 "]", &inode) != 1)
 			continue;
-		if (bsearch(&inode, p->sockets, p->sockets_cnt, sizeof(*p->sockets), by_inode))
+		if (p->sockets_cnt &&
+		    bsearch(&inode, p->sockets, p->sockets_cnt, sizeof(*p->sockets), by_inode))
 			err = 1;
 		else if (!network_known)
 			err = -EACCES;

@@ -114,12 +114,12 @@ struct verdict_input {
 	/* Over the whole recording, too: few of its requests were seen where not all connections
 	 * were followed. That tells nothing, neither that it serves little. */
 	bool partly_seen;
-	bool may_serve;	   /* over the whole recording: somebody asked it */
+	bool may_serve; /* over the whole recording: somebody asked it */
 	/* Requests are not measured, and it listens on a TCP port, or nobody knows whether it does.
 	 * Of the host: one process is unknown for that. */
 	bool unmeasured;
-	double unanswered; /* mean requests on their way to an answer; 0 = not known */
-	uint64_t ended;	   /* that ended, answered or not, where that can be told */
+	double unanswered;	 /* mean requests on their way to an answer; 0 = not known */
+	uint64_t ended;		 /* that ended, answered or not, where that can be told */
 	double unanswered_share; /* of ended, without an answer */
 	double unanswered_below; /* as slow_below */
 	uint64_t stuck;

@@ -19,7 +19,7 @@ struct inputs {
 	struct sched_available *available; /* by process */
 	bool *background;		   /* by process */
 	bool *judged;			   /* by process */
-	bool *sampled; /* by process: at a socket of its, not all connections were followed */
+	bool *sampled;	  /* by process: at a socket of its, not all connections were followed */
 	bool *unmeasured; /* by process: verdict_input.unmeasured */
 	bool host_unmeasured;
 	uint32_t *section_of; /* by process; MODEL_NONE = the general limits */

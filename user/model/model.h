@@ -149,13 +149,13 @@ struct model_host {
 };
 
 #define PROCESS_KERNEL	 0x1u
-#define PROCESS_DOTNET	 0x2u  /* runs CoreCLR */
-#define PROCESS_FACTS	 0x4u  /* /proc was read: exe, name, ns_pid, cgroup are known */
-#define PROCESS_GONE	 0x8u  /* ended before its facts could be read */
-#define PROCESS_SELF	 0x10u /* hotrun itself */
-#define PROCESS_SELECTED 0x20u /* named by -p or --cgroup */
-#define PROCESS_SAMPLED	 0x40u /* has at least one sample */
-#define PROCESS_SOCKETS	 0x80u /* its sockets were read: whether it listens is known */
+#define PROCESS_DOTNET	 0x2u	/* runs CoreCLR */
+#define PROCESS_FACTS	 0x4u	/* /proc was read: exe, name, ns_pid, cgroup are known */
+#define PROCESS_GONE	 0x8u	/* ended before its facts could be read */
+#define PROCESS_SELF	 0x10u	/* hotrun itself */
+#define PROCESS_SELECTED 0x20u	/* named by -p or --cgroup */
+#define PROCESS_SAMPLED	 0x40u	/* has at least one sample */
+#define PROCESS_SOCKETS	 0x80u	/* its sockets were read: whether it listens is known */
 #define PROCESS_LISTENS	 0x100u /* on a TCP port, at some time */
 
 struct model_process {

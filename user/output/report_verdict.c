@@ -156,8 +156,8 @@ static void add_figure(struct words *w, const struct verdict_result *result,
 	char text[VERDICT_WORDS_BYTES];
 
 	/* A share that must not be less is an alarm's word. */
-	if (!result->hurt && result->evidence[at].figure == FIGURE_PROGRESS &&
-	    result->evidence[at].bad)
+	if ((result->verdict == VERDICT_CONTENDED || result->verdict == VERDICT_UNKNOWN) &&
+	    result->evidence[at].figure == FIGURE_PROGRESS)
 		wanted_words(text, input);
 	else
 		verdict_words(text, &result->evidence[at], input);

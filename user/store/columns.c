@@ -114,9 +114,12 @@ static const struct column cgroup_columns[] = {
 };
 
 static const struct column_word process_words[] = {
-	{PROCESS_KERNEL, "kernel thread"}, {PROCESS_DOTNET, "runs CoreCLR"},
-	{PROCESS_FACTS, "/proc was read"}, {PROCESS_GONE, "ended before that"},
-	{PROCESS_SELF, "hotrun itself"},   {PROCESS_SELECTED, "selected (-p, --cgroup)"},
+	{PROCESS_KERNEL, "kernel thread"},
+	{PROCESS_DOTNET, "runs CoreCLR"},
+	{PROCESS_FACTS, "/proc was read"},
+	{PROCESS_GONE, "ended before that"},
+	{PROCESS_SELF, "hotrun itself"},
+	{PROCESS_SELECTED, "selected (-p, --cgroup)"},
 	{PROCESS_SAMPLED, "has a sample"},
 	{PROCESS_SOCKETS, "its sockets were read, which is done where requests are not measured"},
 	{PROCESS_LISTENS, "listens on a TCP port"},

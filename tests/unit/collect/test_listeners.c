@@ -11,13 +11,13 @@
 #include "collect/listeners.h"
 
 #define TITLES "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
-#define LISTENS(inode)                                                                   \
+#define LISTENS(inode)                                                                       \
 	"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 " \
 	"       0 " #inode " 1 0000000000000000 100 0 0 10 0\n"
-#define LISTENS_6(inode)                                                                       \
+#define LISTENS_6(inode)                                                                        \
 	"   0: 00000000000000000000000000000000:1F90 00000000000000000000000000000000:0000 0A " \
 	"00000000:00000000 00:00000000 00000000     0        0 " #inode " 1 0 100 0 0 10 0\n"
-#define CONNECTED(inode)                                                                 \
+#define CONNECTED(inode)                                                                     \
 	"   1: 0100007F:1F90 0100007F:C350 01 00000000:00000000 02:00000AB1 00000000  1000 " \
 	"       0 " #inode " 2 0000000000000000 20 4 30 10 -1\n"
 
@@ -128,12 +128,12 @@ Test(listeners, who_holds_a_socket_that_listens, .init = make_folder, .fini = re
 Test(listeners, what_is_not_known_is_said, .init = make_folder, .fini = remove_folder)
 {
 	struct model *m = build_model(2, 99);
-	uint32_t no_table = begin(m, 10, 10), no_socket = begin(m, 11, 10),
-		 many = begin(m, 12, 12), gone = begin(m, 13, 12), later = begin(m, 14, 12),
-		 ended = begin(m, 15, 12), kernel = begin(m, 16, 12);
+	uint32_t no_table = begin(m, 10, 10), no_socket = begin(m, 11, 10), many = begin(m, 12, 12),
+		 gone = begin(m, 13, 12), later = begin(m, 14, 12), ended = begin(m, 15, 12),
+		 kernel = begin(m, 16, 12);
 
 	cr_assert_eq(unlink("10/net/tcp"), 0);
-	open_file(10, 3, "socket:[500]");
+	open_file(10, 3, "socket:[400]");
 	open_file(11, 3, "/dev/null");
 	put(12, "net/tcp", TITLES LISTENS(500));
 	for (unsigned int i = 0; i < 4097; i++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "judge/past.h"
+#include "judge/verdict.h"
 
 /* A Monday, 10:00 UTC. */
 #define NOW  1795428000ll

@@ -149,8 +149,8 @@ Test(verdicts, where_requests_are_not_measured_what_serves_is_unknown)
 		bool declared;
 		enum verdict verdict, host;
 	} cases[] = {
-		{"idle listener", PROCESS_SOCKETS | PROCESS_LISTENS, 0, 0, 0, false, VERDICT_UNKNOWN,
-		 VERDICT_UNKNOWN},
+		{"idle listener", PROCESS_SOCKETS | PROCESS_LISTENS, 0, 0, 0, false,
+		 VERDICT_UNKNOWN, VERDICT_UNKNOWN},
 		{"busy listener", PROCESS_SOCKETS | PROCESS_LISTENS, 1900, 0, 0, false,
 		 VERDICT_UNKNOWN, VERDICT_UNKNOWN},
 		{"listener that waits", PROCESS_SOCKETS | PROCESS_LISTENS, 300, 900, 0, false,
@@ -179,17 +179,17 @@ Test(verdicts, where_requests_are_not_measured_what_serves_is_unknown)
 		m->host.off = OFF_REQUESTS;
 		m->processes[p].flags |= cases[i].flags;
 		for (uint32_t k = 0; k < 10 && cases[i].signal_ppm; k++)
-			model_signal_add(
-				m, &(struct model_signal){.slice = k,
-							  .process = p,
-							  .value_ppm =
-								  (uint32_t)cases[i].signal_ppm});
+			model_signal_add(m, &(struct model_signal){
+						    .slice = k,
+						    .process = p,
+						    .value_ppm = (uint32_t)cases[i].signal_ppm});
 		build_books(m, 10);
 		j = cases[i].declared ? judged_waiting(m) : judged_of(m);
 		judged_expect(&j, p, cases[i].verdict);
 		judged_expect_host(&j, cases[i].host);
 		row = judged_row(&j, p);
-		cr_expect_eq(j.v->unknown, cases[i].verdict == VERDICT_UNKNOWN, "%s", cases[i].name);
+		cr_expect_eq(j.v->unknown, cases[i].verdict == VERDICT_UNKNOWN, "%s",
+			     cases[i].name);
 		cr_expect_eq(j.v->host.result.hurt, cases[i].verdict == VERDICT_STARVED);
 		if (cases[i].verdict == VERDICT_UNKNOWN) {
 			cr_assert(row, "%s", cases[i].name);

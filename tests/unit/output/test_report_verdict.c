@@ -527,11 +527,11 @@ Test(report_verdict, what_serves_unmeasured)
 	struct model *m = unmeasured();
 	char *text = json_of(m);
 
-	cr_expect(strstr(text, "\"name\": \"web-1\", \"verdict\": \"unknown\", \"hurt\": false"), "%s",
-		  text);
+	cr_expect(strstr(text, "\"name\": \"web-1\", \"verdict\": \"unknown\", \"hurt\": false"),
+		  "%s", text);
 	cr_expect(strstr(text, "\"unknown_processes\": 3, "), "%s", text);
-	cr_expect(strstr(text, "\"listens\": true, \"no_service_signal\": \"recorded without"), "%s",
-		  text);
+	cr_expect(strstr(text, "\"listens\": true, \"no_service_signal\": \"recorded without"),
+		  "%s", text);
 	cr_expect(strstr(text, "\"listens\": false, "), "%s", text);
 	cr_expect(strstr(text, "\"listens\": null, "), "%s", text);
 	free(text);
@@ -652,10 +652,10 @@ Test(report_verdict, work_that_waits_its_turn_is_told_apart_from_a_service)
 		    "verdict: unknown · CPU 99.5 % (limit 95 %), 4.02 threads waiting (limit 10); "
 		    "7 of 7 processes unknown; requests not measured: ");
 	report_says(m, &wide, "  unknown 6 x cc1plus, the busiest 100: wanted 1.00 CPUs, got 0.33");
-	report_says(m, &(struct report_options){.summary = true,
-						.width = 300,
-						.limits = waiting_hurts()},
-		    "6 of 7 processes short of CPU");
+	report_says(
+		m,
+		&(struct report_options){.summary = true, .width = 300, .limits = waiting_hurts()},
+		"6 of 7 processes short of CPU");
 	m->host.off = 0;
 	/* Not so where a service is hurt, which does not even wait. */
 	build_service(m, &(struct model_service){

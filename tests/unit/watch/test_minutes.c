@@ -129,7 +129,7 @@ Test(minutes, unknown_is_no_bad_minute)
 	cr_expect_eq(row->figures.bad_minutes, 0);
 	cr_expect_eq(row->figures.verdict, VERDICT_UNKNOWN, "nor a good one");
 	minutes_free(s);
-	watched_free(&w);
+	model_free(w.m);
 }
 
 Test(minutes, the_unanswered_count_once)
