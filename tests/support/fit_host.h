@@ -12,7 +12,7 @@
 #define FIT_CAPABILITIES 0x1ffffffffffull
 
 #define FIT_HOST                                                                                  \
-	.release = "6.12.1", .machine = "x86_64", .kernel_major = 6, .kernel_minor = 12,          \
+	.release = "6.12.95", .machine = "x86_64", .kernel_major = 6, .kernel_minor = 12,         \
 	.proc = true, .btf = true, .lockdown = HOST_LOCKDOWN_NONE, .kptr_restrict = 1,            \
 	.unprivileged_bpf_disabled = 2, .protected_symlinks = 1, .kernel_symbols = true,          \
 	.capabilities = FIT_CAPABILITIES, .perf_event_paranoid = 2, .max_sample_rate_hz = 100000, \

@@ -58,6 +58,7 @@ enum host_cgroups {
 
 struct host_facts {
 	char release[65];
+	char version[65]; /* of uname(2) */
 	char machine[65];
 	uint32_t kernel_major, kernel_minor; /* 0 = the release does not say */
 	bool proc; /* mounted: without it most of the others could not be read */

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/kernel_hazards.h"
 #include "collect/blocked_looks.h"
 #include "collect/collector_parts.h"
 #include "collect/unwind_feed.h"
@@ -84,6 +85,18 @@ void collector_close_rooms(struct collector *c)
 	c->rooms.names = NULL;
 	c->rooms.ingest = NULL;
 	c->rooms.model = NULL;
+}
+
+/* Without samples, too, the kernel walks the stacks of hotrun itself in a tick. */
+static int check_hazards(const struct collector *c, char *why, size_t why_bytes)
+{
+	bool tables = c->options.samples && !c->options.stacks.by_fp;
+
+	return host_check_hazards(&c->rooms.host,
+				  HAZARD_USER_STACKS | HAZARD_KERNEL_STACKS |
+					  (tables ? HAZARD_TABLES : 0) |
+					  (c->options.cycles ? 0 : HAZARD_CPU_CLOCK),
+				  c->options.ignore_hazards, why, why_bytes);
 }
 
 int collector_open_session(struct collector *c, char *why, size_t why_bytes)
@@ -169,6 +182,8 @@ int collector_new(const struct collector_options *options, char *why, size_t why
 		goto out;
 	host_describe(&c->rooms.host);
 	err = host_check(&c->rooms.host, why, why_bytes);
+	if (!err)
+		err = check_hazards(c, why, why_bytes);
 	if (!err && options->cgroup) {
 		err = cgroup_tree_find(options->cgroup, &c->cgroups.folder);
 		if (err)

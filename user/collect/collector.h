@@ -46,6 +46,7 @@ struct collector_options {
 	uint32_t sample_hz;	    /* of the model, that samples stand for */
 	struct collector_gear gear; /* to begin with */
 	bool cycles;
+	bool ignore_hazards;   /* host_check_hazards() */
 	const uint32_t *tgids; /* -p; borrowed */
 	size_t tgid_cnt;
 	const char *cgroup;    /* --cgroup, or NULL; borrowed */

@@ -13,6 +13,7 @@
 #include "base/compare.h"
 #include "base/grow.h"
 #include "base/host_facts.h"
+#include "base/kernel_hazards.h"
 #include "base/rise.h"
 #include "collect/snapshot_naming.h"
 #include "collect/snapshot_stands.h"
@@ -141,6 +142,10 @@ int snapshot_looks_new(const struct snapshot_looks_options *options, char *why, 
 	l->idle_ns = calloc(HOST_MAX_CPUS, sizeof(*l->idle_ns));
 	if (l->steal_ns && l->idle_ns)
 		err = host_check(&l->host, why, why_bytes);
+	/* No tick comes, and user stacks are copied by the page. */
+	if (!err)
+		err = host_check_hazards(&l->host, HAZARD_KERNEL_STACKS, options->ignore_hazards,
+					 why, why_bytes);
 	if (!err)
 		err = open_helpers(l);
 	if (!err)

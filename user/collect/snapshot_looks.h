@@ -27,6 +27,7 @@ struct snapshot_looks_options {
 	struct urgent *urgent;		   /* borrowed */
 	const volatile sig_atomic_t *stop; /* borrowed: what is set ends every wait */
 	unsigned int names;		   /* enum names_from */
+	bool ignore_hazards;		   /* host_check_hazards() */
 	bool lock;			   /* memory of helpers is locked, as far as it may be */
 };
 

@@ -2,12 +2,14 @@
 /* hotrun doctor: looks, judges, tells. */
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/kernel_hazards.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "commands/capture.h"
@@ -94,6 +96,18 @@ static int tell(const struct arguments *a, const struct doctor_report *report)
 	return rc ? rc : counts[DOCTOR_FAIL] ? EXIT_FAILED : EXIT_OK;
 }
 
+/* The probe samples for a moment, so it is refused where a recording is. */
+static bool hazards_refuse(const struct host *host)
+{
+	struct hazard_match found[KERNEL_HAZARDS_MAX];
+	size_t cnt = kernel_hazards_match(host->release, host->version, host->machine, HAZARD_ALL,
+					  found);
+
+	while (cnt && !hazard_match_refuses(&found[cnt - 1]))
+		cnt--;
+	return cnt;
+}
+
 static int examine(const struct arguments *a, struct file_requests *requests)
 {
 	_cleanup_free_ const struct dotnet_process **processes = NULL;
@@ -108,7 +122,11 @@ static int examine(const struct arguments *a, struct file_requests *requests)
 
 	host_describe(&host);
 	probe_host(&host, &facts);
-	probe_session(&host, &facts);
+	if (hazards_refuse(&host))
+		snprintf(facts.session_why, sizeof(facts.session_why),
+			 "this kernel may lock up under it");
+	else
+		probe_session(&host, &facts);
 	report.no_list = why_no_list(dotnet_read(requests, a->tgid, &list), a->tgid);
 	processes = calloc(list.cnt + 1, sizeof(*processes));
 	if (!processes) {

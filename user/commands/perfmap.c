@@ -42,6 +42,7 @@ static const struct command_option status_rows[] = {
 	       "has "
 	       "names; does without BPF",
 	       option_false, IN(status.sample)),
+	OPTION_IGNORE_HAZARD(struct arguments, status.ignore_hazards),
 };
 
 static const struct command_option last_rows[] = {

@@ -177,6 +177,7 @@ static void sample(struct status *s)
 		.tgid_cnt = s->list.cnt <= FILTER_TGIDS_MAX ? s->list.cnt : 0,
 		.command = "",
 		.samples = true,
+		.ignore_hazards = s->options->ignore_hazards,
 	};
 	struct collector *c = NULL;
 	char why[512] = "out of memory";

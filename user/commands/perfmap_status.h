@@ -14,6 +14,7 @@ struct perfmap_status_options {
 	size_t tgid_cnt;
 	bool json;
 	bool sample;
+	bool ignore_hazards; /* collector_options */
 	bool details;
 };
 

@@ -99,6 +99,7 @@ static const struct command_option last_rows[] = {
 	OPTION_WAKERS(struct record_options, recorder.collector.wakers),
 	OPTION_SWITCHES(struct record_options, recorder.collector.switches_s,
 			"keep every single switch and wakeup of the last seconds (0.23 us each)"),
+	OPTION_IGNORE_HAZARD(struct record_options, recorder.collector.ignore_hazards),
 	OPTION('q', "quiet", NULL, "no summary at the end", option_true, IN(quiet)),
 	OPTION_VERBOSE,
 };

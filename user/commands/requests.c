@@ -37,6 +37,7 @@ static const struct command_option live_rows[] = {
 	OPTION_LOOK(struct arguments, seconds),
 	OPTION('i', "interval", "SECONDS", "print as often (default 2; with -d: once, at the end)",
 	       option_seconds, .max = OPTION_MAX_SECS, IN(interval_s)),
+	OPTION_IGNORE_HAZARD(struct arguments, collector.ignore_hazards),
 };
 
 static const struct command_option rows[] = {

@@ -38,6 +38,7 @@ static const struct command_option live_rows[] = {
 	OPTION('F', "frequency", "HZ",
 	       "looks at the run queues a second and CPU, 1..10000 (default 99)", option_hz,
 	       IN(collector.sample_hz)),
+	OPTION_IGNORE_HAZARD(struct arguments, collector.ignore_hazards),
 };
 
 static const struct command_option rows[] = {

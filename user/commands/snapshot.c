@@ -23,7 +23,7 @@ struct arguments {
 	struct snapshot_request request;
 	unsigned int names; /* enum names_from */
 	const char *dir;    /* NULL: the usual ones */
-	bool arm, fresh;
+	bool arm, fresh, ignore_hazards;
 };
 
 #define IN(field) OPTION_IN(struct arguments, field)
@@ -50,6 +50,7 @@ static const struct command_option rows[] = {
 	OPTION(0, "fresh", NULL, "look itself, whoever is armed or records", option_true,
 	       IN(fresh)),
 	OPTION_NAMES(struct arguments, names),
+	OPTION_IGNORE_HAZARD(struct arguments, ignore_hazards),
 	OPTION_VERBOSE,
 };
 
@@ -67,8 +68,11 @@ static int tell(int err)
 
 static int look(const struct arguments *a, struct urgent *urgent)
 {
-	const struct snapshot_looks_options options = {
-		.urgent = urgent, .stop = &stop_requested, .names = a->names, .lock = a->arm};
+	const struct snapshot_looks_options options = {.urgent = urgent,
+						       .stop = &stop_requested,
+						       .names = a->names,
+						       .ignore_hazards = a->ignore_hazards,
+						       .lock = a->arm};
 	struct snapshot_taker taker = {.urgent = urgent, .armed = a->arm};
 	char why[1024] = "";
 	int rc;

@@ -50,6 +50,7 @@ static const struct command_option rows[] = {
 	OPTION_FORMAT("text (default) or json, which has all groups with their frames",
 		      struct arguments, json),
 	OPTION_NAMES(struct arguments, collector.names),
+	OPTION_IGNORE_HAZARD(struct arguments, collector.ignore_hazards),
 };
 
 static const struct option_group groups[] = {

@@ -58,6 +58,7 @@ static const struct command_option last_rows[] = {
 	OPTION_NAMES(struct arguments, collector.names),
 	OPTION_NO_REQUESTS(struct arguments, collector.requests),
 	OPTION_FREQUENCY(struct arguments, collector.sample_hz),
+	OPTION_IGNORE_HAZARD(struct arguments, collector.ignore_hazards),
 	OPTION_VERBOSE,
 };
 

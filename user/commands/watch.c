@@ -226,6 +226,7 @@ static const struct command_option last_rows[] = {
 		"captures have every single switch and wakeup of so many seconds before "
 		"they were asked for, and of their end: programs at all switches for it, in "
 		"every gear (0.23 us each)"),
+	OPTION_IGNORE_HAZARD(struct arguments, watch.collector.ignore_hazards),
 	OPTION_VERBOSE,
 };
 

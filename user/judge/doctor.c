@@ -26,6 +26,7 @@ size_t doctor_judge_host(const struct host_facts *facts,
 {
 	size_t cnt = 0;
 
+	cnt = doctor_judge_hazards(facts, ret_findings, cnt);
 	cnt = judge(doctor_kernel_rules, doctor_kernel_rules_cnt, facts, ret_findings, cnt);
 	for (enum feature f = 0; f < FEATURE_CNT && cnt < DOCTOR_HOST_MAX; f++)
 		doctor_judge_feature(facts, f, &ret_findings[cnt++]);

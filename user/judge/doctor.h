@@ -55,6 +55,10 @@ struct doctor_rule {
 /* The same of a row of features, into *finding. */
 void doctor_judge_feature(const struct host_facts *facts, enum feature f,
 			  struct doctor_finding *finding);
+/* Adds the hazards of this kernel (base/kernel_hazards.h), or that there are none, to the first cnt
+ * findings, DOCTOR_HOST_MAX at most; returns how many there are then. */
+size_t doctor_judge_hazards(const struct host_facts *facts, struct doctor_finding *findings,
+			    size_t cnt);
 extern const struct doctor_rule doctor_kernel_rules[], doctor_rights_rules[], doctor_limits_rules[];
 extern const size_t doctor_kernel_rules_cnt, doctor_rights_rules_cnt, doctor_limits_rules_cnt;
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/kernel_hazards.h"
 #include "judge/doctor.h"
 
 /* Tested on 6.1, 6.12 and 6.18; what lies between them and below is expected to work. */
@@ -378,4 +379,27 @@ void doctor_judge_feature(const struct host_facts *facts, enum feature f,
 		doctor_say(finding, FEATURES_NEEDED & FEATURE_BIT(f) ? DOCTOR_FAIL : DOCTOR_WARN,
 			   feature_remedy(f, status), "%s is off: %s; %s", row->title,
 			   facts->features.why[f], row->lost);
+}
+
+size_t doctor_judge_hazards(const struct host_facts *facts, struct doctor_finding *findings,
+			    size_t cnt)
+{
+	struct hazard_match found[KERNEL_HAZARDS_MAX];
+	size_t hazards_cnt = kernel_hazards_match(facts->release, facts->version, facts->machine,
+						  HAZARD_ALL, found);
+	struct doctor_finding none = {.id = "kernel.hazards", .purpose = "the host stays up"};
+
+	doctor_say(&none, DOCTOR_OK, "", "none known for this kernel");
+	if (!hazards_cnt && cnt < DOCTOR_HOST_MAX)
+		findings[cnt++] = none;
+	for (size_t i = 0; i < hazards_cnt && cnt < DOCTOR_HOST_MAX; i++, cnt++) {
+		const struct kernel_hazard *hazard = found[i].hazard;
+
+		findings[cnt] = (struct doctor_finding){.id = hazard->id, .purpose = none.purpose};
+		doctor_say(&findings[cnt],
+			   hazard_match_refuses(&found[i]) ? DOCTOR_FAIL : DOCTOR_WARN,
+			   hazard->remedy, "this kernel %s affected: %s (source: %s)",
+			   found[i].is_sure ? "is" : "may be", hazard->what, hazard->source);
+	}
+	return cnt;
 }

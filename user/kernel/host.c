@@ -11,6 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/kernel_hazards.h"
+#include "base/log.h"
 
 /* Value of "Key:\t" in a status file of /proc, read in base; fallback where it is not there. */
 static uint64_t value_in(const char *path, const char *key, int base, uint64_t fallback)
@@ -103,6 +105,7 @@ void host_describe(struct host *ret_host)
 	uname(&uts);
 	snprintf(ret_host->name, sizeof(ret_host->name), "%s", uts.nodename);
 	snprintf(ret_host->release, sizeof(ret_host->release), "%s", uts.release);
+	snprintf(ret_host->version, sizeof(ret_host->version), "%s", uts.version);
 	snprintf(ret_host->machine, sizeof(ret_host->machine), "%s", uts.machine);
 	if (online)
 		ret_host->cpus_online = host_online_cpus(online);
@@ -210,6 +213,30 @@ int host_check(const struct host *host, char *why, size_t why_bytes)
 			 "kernel lockdown is in confidentiality mode, which forbids "
 			 "BPF to read kernel memory");
 		return -EPERM;
+	}
+	return 0;
+}
+
+int host_check_hazards(const struct host *host, unsigned int uses, bool ignored, char *why,
+		       size_t why_bytes)
+{
+	struct hazard_match found[KERNEL_HAZARDS_MAX];
+	size_t cnt = kernel_hazards_match(host->release, host->version, host->machine, uses, found);
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct kernel_hazard *hazard = found[i].hazard;
+
+		if (hazard_match_refuses(&found[i]) && !ignored) {
+			snprintf(why, why_bytes,
+				 "kernel %s %s: %s; %s; or, at your own risk, add "
+				 "--ignore-kernel-hazard (%s)",
+				 host->release, host->version, hazard->what, hazard->remedy,
+				 hazard->id);
+			return -ENOTSUP;
+		}
+		log_warn("kernel %s %s affected: %s; %s (%s)", host->release,
+			 found[i].is_sure ? "is" : "may be", hazard->what, hazard->remedy,
+			 hazard->id);
 	}
 	return 0;
 }

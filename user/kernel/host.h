@@ -19,6 +19,7 @@
 struct host {
 	char name[65];
 	char release[65];
+	char version[65]; /* of uname(2): "#1 SMP Debian 6.1.55-1" */
 	char machine[65];
 	uint32_t cpus_possible;
 	uint32_t cpus_online;
@@ -34,6 +35,14 @@ void host_describe(struct host *ret_host);
  * lockdown.
  */
 int host_check(const struct host *host, char *why, size_t why_bytes);
+
+/*
+ * Whether what a command does (enum hazard_use) has hung or crashed hosts with this kernel
+ * (base/kernel_hazards.h): the second question before anything is loaded. Logs a warning for each
+ * hazard that may matter; -ENOTSUP with a sentence in why for one that is proven, unless ignored.
+ */
+int host_check_hazards(const struct host *host, unsigned int uses, bool ignored, char *why,
+		       size_t why_bytes);
 
 /* Effective capabilities of hotrun; seccomp mode (0 none, 2 filter); lockdown of the kernel. */
 uint64_t host_capabilities(void);

@@ -219,6 +219,7 @@ void probe_host(const struct host *host, struct host_facts *ret_facts)
 				 .cpus_possible = host->cpus_possible,
 				 .ring_kb_per_cpu = sideband_cpu_kb()};
 	memcpy(f->release, host->release, sizeof(f->release));
+	memcpy(f->version, host->version, sizeof(f->version));
 	memcpy(f->machine, host->machine, sizeof(f->machine));
 	if (sscanf(host->release, "%u.%u", &f->kernel_major, &f->kernel_minor) != 2)
 		f->kernel_major = f->kernel_minor = 0;

@@ -53,6 +53,7 @@ static struct value ticks_errno(const struct subject *s)
 
 static const struct figure facts[] = {
 	FACT(release),
+	FACT(version),
 	FACT(machine),
 	FACT(proc),
 	FACT(btf),
