@@ -102,7 +102,7 @@ all: $(BUILD)/hotrun $(BUILD)/libperfmap.a
 
 help:
 	@echo 'make              build $(BUILD)/hotrun'
-	@echo 'make run          install what is missing, build, record this host for 10 s, report'
+	@echo 'make run          install what is missing, build, and report a batch job that starves a web service'
 	@echo 'make test         install what is missing, build, run all tests (root for the live ones)'
 	@echo 'make static       $(BUILD)/hotrun-static, one file without shared libraries'
 	@echo 'make image        container image $(IMAGE) by podman or docker, see deploy/README.md'
@@ -262,8 +262,12 @@ image: static
 	$(Q)$(CONTAINER) build -q -t '$(IMAGE)' -f deploy/Containerfile --build-arg VERSION=$(VERSION) \
 		--build-arg REVISION=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown) $(BUILD)/image
 
-run: deps
-	@$(MAKE) all workloads
+# Compiled on all CPUs, unless -j says on how many.
+run:
+	@echo 'make run: installs what the build needs, builds hotrun, and shows what it reports of two programs'
+	@echo 'that run for 20 s: a web service, and a batch job that takes its CPU. Up to 3 minutes on a new machine.'
+	@tests/support/install.sh $(PKG_BUILD)
+	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) all $(addprefix $(BUILD)/workloads/,shop spinners)
 	@BUILD=$(BUILD) tests/support/run.sh
 
 # --- tests -----------------------------------------------------------------------------------

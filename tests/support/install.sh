@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs the Debian packages named that are not there yet; asks for root only when it must.
+# Installs the Debian packages named that are missing; says beforehand which, and how large. Asks for root only then.
 set -eu
 missing=()
 for p in "$@"; do
@@ -19,12 +19,14 @@ if [ "$(id -u)" != 0 ]; then
 	}
 	as_root=(sudo)
 fi
-echo "installing: ${missing[*]}"
+apt=("${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get)
+echo "these Debian packages are missing and will be installed${as_root:+ (through sudo)}: ${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-export DEBIAN_FRONTEND=noninteractive
-"${as_root[@]}" apt-get update -qq >"$log" 2>&1 || true
-"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >"$log" 2>&1 || {
+"${apt[@]}" update -qq >"$log" 2>&1 || true
+"${apt[@]}" install --assume-no --no-install-recommends "${missing[@]}" 2>/dev/null |
+	sed -n 's/^\(Need to get\|After this operation\)/  &/p' || true
+"${apt[@]}" install -y -qq --no-install-recommends "${missing[@]}" >"$log" 2>&1 || {
 	cat "$log" >&2
 	exit 1
 }

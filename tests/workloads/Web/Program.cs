@@ -4,12 +4,12 @@
  *
  *   dotnet Shop.Web.dll PORT SECONDS TRUTH_FILE
  *
- *   /price    1 ms of CPU time in Shop.Orders.Checkout.Total      (first figure of the truth)
+ *   /price?ms=N  N ms (1) of CPU time in Shop.Orders.Checkout.Total  (first figure of the truth)
  *   /orders   60 orders as JSON, written by Shop.Orders.Export.Write  (second figure)
  *   /basket/N some 0.5 ms in Shop.Orders.Basket: Stock, Pack and Tax, which takes half of it; N per cent of
  *             what it usually takes
  *
- * Listens on 127.0.0.1 alone; prints "ready" when it does.
+ * Listens on 127.0.0.1 alone; prints "ready" and its address when it does. PORT 0: any that is free.
  */
 using System;
 using System.Globalization;
@@ -94,10 +94,10 @@ namespace Shop.Orders
     {
         static readonly Load.Truth truth = new();
 
-        static string Price()
+        static string Price(int? ms)
         {
             long start = Load.Clock.Thread();
-            ulong sum = Checkout.Total(88172645463325252, 1_000_000);
+            ulong sum = Checkout.Total(88172645463325252, (ms ?? 1) * 1_000_000L);
             truth.AddFirst(Load.Clock.Thread() - start);
             return sum.ToString(CultureInfo.InvariantCulture);
         }
@@ -125,7 +125,7 @@ namespace Shop.Orders
             app.MapGet("/basket/{percent:int:range(0,1000)}", (int percent) => Basket.Sum(percent).ToString());
             app.Urls.Add("http://127.0.0.1:" + args[0]);
             app.Start();
-            Console.WriteLine("ready");
+            Console.WriteLine("ready " + app.Urls.First());
             truth.Write(args[2], double.Parse(args[1], CultureInfo.InvariantCulture));
             return 0;
         }
