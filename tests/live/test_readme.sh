@@ -33,7 +33,7 @@ demonstrates() {
 	check "the report says that $service is starved by nightly-export" \
 		grep -qE "starved $service [0-9]+: .* of [0-9,]+ requests slow .*: nightly-export [0-9]+ [0-9.]+ %.* from " "$T/words"
 	check "and which method takes its CPU" grep -qF "$method" <<<"$(sed -n '/start here/,/^books/p' "$T/run")"
-	says "it says so in its own words" "$T/run" "In words: $service was starved, by nightly-export"
+	says "it says so in its own words" "$T/run" "starves $service."
 	for name in first.hotrun first.html; do
 		says "it names $name" "$T/run" "$name"
 		test -s "$BUILD/$name" && ok "$name is there" || fail "$name is there"

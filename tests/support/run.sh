@@ -121,13 +121,14 @@ echo
 echo
 # On one line each, whatever the terminal.
 if "$hotrun" report --summary --width 400 "$capture" | grep -q "starved $service .*requests slow.* nightly-export"; then
-	echo "In words: $service was starved, by nightly-export, and $seconds s are enough to see since when, and in which code."
+	echo "In words: nightly-export, which started after $healthy s, starves $service. 'start here' names the hottest"
+	echo "method of each."
 else
 	echo "$service was meant to be starved by nightly-export from second $healthy on, and the report does not say so. Is this"
 	echo "host busy with something else, or are requests off here ($BUILD/hotrun doctor)? Try make run again."
 fi
 echo
-printf '%-8s%-50s%s\n' files: "$capture" "the capture" \
+printf '%-8s%-55s%s\n' files: "$capture" "the capture" \
 	'' "$page" "its flame graph; open it in a browser" \
 	next: "$BUILD/hotrun report $capture" "the whole report" \
 	'' "$BUILD/hotrun report -p $service $capture" "one process: call tree, methods, threads" \
