@@ -27,7 +27,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
 
-# start COMMAND...: what it says goes to $work/NAME.log. Its files for debuggers lie there, too, not in /tmp.
+# start COMMAND...: what it says goes to $work/NAME.log. What .NET puts into /tmp lies there, too.
 start() {
 	TMPDIR=$work "$@" >"$work/${1##*/}.log" 2>&1 &
 	started+=($!)
@@ -72,7 +72,7 @@ ln -s "$(realpath "$BUILD/workloads/spinners")" "$work/nightly-export"
 service=
 if ! command -v dotnet >/dev/null; then
 	echo "no dotnet here: the service is one in C"
-elif tests/support/dotnet.sh Web >"$work/dotnet.log" 2>&1 &&
+elif TMPDIR=$work tests/support/dotnet.sh Web >"$work/dotnet.log" 2>&1 &&
 	start dotnet "$BUILD/dotnet/Web/Shop.Web.dll" 0 "$limit" "$work/truth" && until_says dotnet ready; then
 	service=Shop.Web kind="an ASP.NET service" log=dotnet
 else
