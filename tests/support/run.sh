@@ -120,7 +120,7 @@ echo
 "$hotrun" report --summary "$capture"
 echo
 # On one line each, whatever the terminal.
-if "$hotrun" report --summary --width 400 "$capture" | grep -q "starved $service .*requests slow.* nightly-export"; then
+if "$hotrun" report --summary --width 400 "$capture" | grep -q "starved $service .*requests slow [^:]*: nightly-export .* from "; then
 	echo "In words: nightly-export, which started after $healthy s, starves $service. 'start here' names the hottest"
 	echo "method of each."
 else
