@@ -403,7 +403,7 @@ Test(stands, who_did_not_ask_for_it_has_not_the_program)
 
 	drive_open(&d, NULL);
 	cr_expect_eq(read_stands(&d, NULL, NULL, 0, &seen), -ENOTSUP);
-	cr_expect_not_null(feature_why(session_features(d.s), FEATURE_THREAD_STACKS));
+	cr_expect_not(feature_is_on(session_features(d.s), FEATURE_THREAD_STACKS));
 	drive_close(&d);
 }
 

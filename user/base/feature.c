@@ -179,6 +179,13 @@ const char *feature_why(const struct feature_set *set, enum feature f)
 	return feature_is_off(set->status[f]) ? set->why[f] : NULL;
 }
 
+const char *feature_status_id(uint32_t status)
+{
+	static const char *const ids[] = {"unused", "on", "off", "refused"};
+
+	return status < sizeof(ids) / sizeof(ids[0]) ? ids[status] : "unknown";
+}
+
 const char *feature_remedy(enum feature f, uint32_t status)
 {
 	if (status == FEATURE_REFUSED)

@@ -75,6 +75,8 @@ static inline bool feature_is_on(const struct feature_set *set, enum feature f)
 const char *feature_why(const struct feature_set *set, enum feature f);
 /* All of these bits are on from now on. Those that need one that is not are off. */
 void feature_ask(struct feature_set *set, uint32_t features);
+/* "unused", "on", "off", "refused"; static. */
+const char *feature_status_id(uint32_t status);
 /* What to do about it, "" nothing. Static. */
 const char *feature_remedy(enum feature f, uint32_t status);
 /* Switches one off that is on, and those that need it. format makes the reason, a clause. */

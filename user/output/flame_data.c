@@ -38,6 +38,20 @@ static void put_host(struct flame_data *d)
 	json_string(j, "command", h->command);
 	if (*h->taken)
 		json_string(j, "taken", h->taken);
+	json_array(j, "off");
+	for (size_t i = 0; i < d->m->features_cnt; i++) {
+		const struct model_feature *f = &d->m->features[i];
+		enum feature known = feature_of_id(f->name);
+
+		if (!feature_is_off(f->status))
+			continue;
+		json_object(j, NULL);
+		json_string(j, "what", known < FEATURE_CNT ? feature_rows[known].title : f->name);
+		json_string(j, "why", f->why);
+		json_string(j, "lost", known < FEATURE_CNT ? feature_rows[known].lost : "");
+		json_end(j);
+	}
+	json_end(j);
 	json_count(j, "cpus", h->cpus_online);
 	json_count(j, "hz", h->sample_hz);
 	/* Shares are as sure as that many fewer samples tell. */

@@ -195,23 +195,35 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 
 /* --- hotrun itself --------------------------------------------------------------------------- */
 
-static void put_features(FILE *out, uint32_t bits)
+/* Those of the table that nobody asked for have no line: 0 is always a reason to look. */
+static void put_features(FILE *out, const struct feature_set *set, uint32_t bits)
 {
+	static const uint32_t seen[FEATURE_CNT] = {
+		[FEATURE_SAMPLES] = KNOW_SAMPLES,   [FEATURE_FULL_MODE] = KNOW_SWITCHES,
+		[FEATURE_REQUESTS] = KNOW_REQUESTS, [FEATURE_CGROUPS] = KNOW_GROUPS,
+		[FEATURE_RUN_QUEUES] = KNOW_QUEUES,
+	};
 	static const struct {
 		const char *id;
 		uint32_t needs;
-	} rows[] = {
-		{"samples", KNOW_SAMPLES}, {"switches", KNOW_SWITCHES}, {"requests", KNOW_REQUESTS},
-		{"groups", KNOW_GROUPS},   {"pressure", KNOW_PRESSURE}, {"queues", KNOW_QUEUES},
-		{"own_waits", KNOW_OWN},   {"limits", KNOW_LIMITS},
+	} others[] = {
+		{"pressure", KNOW_PRESSURE},
+		{"own-waits", KNOW_OWN},
+		{"limits", KNOW_LIMITS},
 	};
 
 	metrics_put_family(out, "feature_enabled", "gauge",
-			   "1 when it is seen now; 0: by this kernel, these rights, on request or "
-			   "for the budget it is not, and its figures have no lines.");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		fprintf(out, "hotrun_feature_enabled{feature=\"%s\"} %d\n", rows[i].id,
-			(bits & rows[i].needs) != 0);
+			   "1 when it works now; 0: by this kernel, these rights, on request or "
+			   "for the budget it is off, and its figures have no lines. The log and "
+			   "hotrun watch --status say why.");
+	for (enum feature f = 0; f < FEATURE_CNT; f++)
+		if (seen[f] || set->status[f] != FEATURE_UNUSED)
+			fprintf(out, "hotrun_feature_enabled{feature=\"%s\"} %d\n",
+				feature_rows[f].id,
+				seen[f] ? (bits & seen[f]) != 0 : feature_is_on(set, f));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		fprintf(out, "hotrun_feature_enabled{feature=\"%s\"} %d\n", others[i].id,
+			(bits & others[i].needs) != 0);
 }
 
 static void put_losses(FILE *out, const struct metrics_figures *f)
@@ -372,7 +384,7 @@ static void put_own(FILE *out, const struct metrics_figures *f, const struct met
 	fputs("hotrun_build_info{version=\"" HOTRUN_VERSION "\"} 1\n", out);
 	put_ready(out, own);
 	single(out, "uptime_seconds", "gauge", "Since it started.", UNIT_NS, own->uptime_ns);
-	put_features(out, bits);
+	put_features(out, &own->features, bits);
 	put_cost(out, own);
 	put_naming(out, own);
 	put_http(out, own);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/feature.h"
 #include "bpf/events.h"
 #include "judge/role.h"
 #include "judge/verdict.h"
@@ -114,7 +115,8 @@ struct metrics_own {
 	uint64_t uptime_ns;
 	uint32_t sample_hz;
 	bool samples, requests; /* attached now */
-	bool quiet;		/* the gear */
+	struct feature_set features;
+	bool quiet;	 /* the gear */
 	uint32_t level;	 /* of the governor: 0 = nothing is off; what each means: governor.h */
 	double budget;	 /* share of the host's CPUs */
 	uint64_t cpu_ns; /* of its own process and children, since it started */

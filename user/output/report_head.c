@@ -85,6 +85,26 @@ static void put_taken(const struct report *r)
 	put_words(r, w.text, 0, 2);
 }
 
+/* Features that are off, a line each, with what is lost. */
+static void put_off(const struct report *r)
+{
+	for (size_t i = 0; i < r->m->features_cnt; i++) {
+		const struct model_feature *f = &r->m->features[i];
+		enum feature known = feature_of_id(f->name);
+		struct words w = {0};
+		char why[sizeof(w.text) / 2];
+
+		if (!feature_is_off(f->status))
+			continue;
+		text_copy_safe(why, sizeof(why), f->why, strlen(f->why));
+		words_add(&w, "off: %s: %s", known < FEATURE_CNT ? feature_rows[known].title : "?",
+			  why);
+		if (known < FEATURE_CNT)
+			words_add(&w, "; %s", feature_rows[known].lost);
+		put_words(r, w.text, 0, 2);
+	}
+}
+
 static void put_window(const struct report *r)
 {
 	char text[REPORT_WINDOW_BYTES];
@@ -242,6 +262,7 @@ void report_host(const struct report *r)
 	put_window(r);
 	put_reading(r);
 	put_load(r);
+	put_off(r);
 	if (h->filter[0]) {
 		fputs("stacks only of: ", r->out);
 		put_name(r, h->filter, r->o.width - 16, CUT_END);

@@ -229,6 +229,26 @@ static void put_saturation(struct json *j, const struct report *r)
 		    threads ? threads->sched.on_cpu_ns + threads->sched.waited_ns : 0);
 }
 
+/* What hotrun could do on that host. */
+static void put_features(struct json *j, const struct model *m)
+{
+	json_array(j, "features");
+	for (size_t i = 0; i < m->features_cnt; i++) {
+		const struct model_feature *f = &m->features[i];
+		enum feature known = feature_of_id(f->name);
+		bool off = feature_is_off(f->status) && known < FEATURE_CNT;
+
+		json_object(j, NULL);
+		json_text(j, "id", f->name);
+		json_text(j, "status", feature_status_id(f->status));
+		json_text(j, "why", feature_is_off(f->status) ? f->why : NULL);
+		json_text(j, "lost", off ? feature_rows[known].lost : NULL);
+		json_text(j, "remedy", off ? feature_remedy(known, f->status) : NULL);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 /* Of what the figures are told: of the full gear or the quiet one, of all requests or some. */
 static void put_seen(struct json *j, const struct report *r)
 {
@@ -265,6 +285,7 @@ int report_verdicts_json(const struct report *r)
 	put_seen(&j, r);
 	put_saturation(&j, r);
 	json_end(&j);
+	put_features(&j, r->m);
 	json_array(&j, "processes");
 	for (size_t i = 0; !err && i < v->rows_cnt && (!most || i < most); i++)
 		err = put_process_row(&j, r, &v->rows[i]);

@@ -230,6 +230,7 @@ static void take_own(struct watch *w)
 	own->bpf_ns = budget_bpf_ns(w);
 	own->map_bytes = collector_map_bytes(w->collector);
 	own->requests = collector_sees_requests(w->collector);
+	collector_features(w->collector, &own->features);
 	own->budget = w->config.budget;
 	own->cpu_ns = budget_cpu_ns(RUSAGE_SELF) + budget_cpu_ns(RUSAGE_CHILDREN);
 	own->http_cpu_ns = http_cpu_ns(w->http);
@@ -324,6 +325,19 @@ static size_t put_suspect(const struct watch *w, char *text, size_t bytes)
 	return (size_t)n;
 }
 
+/* A line each: its id, what is lost and why. */
+static size_t put_features_off(const struct metrics_own *own, char *text, size_t bytes)
+{
+	size_t n = 0;
+
+	for (enum feature f = 0; f < FEATURE_CNT; f++)
+		if (feature_why(&own->features, f))
+			n += (size_t)snprintf(text + n, n < bytes ? bytes - n : 0,
+					      "feature_off %s: %s; %s\n", feature_rows[f].id,
+					      feature_why(&own->features, f), feature_rows[f].lost);
+	return n;
+}
+
 void page_status(struct watch *w, char *text, size_t bytes)
 {
 	const struct metrics_own *own = &w->own;
@@ -339,6 +353,7 @@ void page_status(struct watch *w, char *text, size_t bytes)
 		governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
 		(unsigned long long)own->captures,
 		w->artifacts ? artifacts_pending(w->artifacts) : 0);
+	n += put_features_off(own, text + n, n < bytes ? bytes - n : 0);
 	n += put_suspect(w, text + n, n < bytes ? bytes - n : 0);
 	put_aside(w, text + n, n < bytes ? bytes - n : 0);
 }

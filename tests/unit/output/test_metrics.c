@@ -61,13 +61,13 @@ Test(metrics, figures_that_are_off_have_no_lines)
 		const char *absent, *feature;
 	} rows[] = {
 		{"pressure", OFF_PRESSURE, true, true, "hotrun_host_pressure", "pressure"},
-		{"no groups", OFF_GROUPS, true, true, "throttled", "groups"},
+		{"no groups", OFF_GROUPS, true, true, "throttled", "cgroups"},
 		{"no cgroup file system", OFF_LIMITS, true, true, "limit_periods", "limits"},
-		{"own and others", OFF_OWN, true, true, "waiting_seconds", "own_waits"},
+		{"own and others", OFF_OWN, true, true, "waiting_seconds", "own-waits"},
 		{"requests by the kernel", OFF_REQUESTS, true, true, "request", "requests"},
 		{"requests not wanted", 0, false, true, "request", "requests"},
-		{"the quiet gear", OFF_SWITCHES | OFF_OWN, true, true, "run_delay", "switches"},
-		{"accounts", OFF_ACCOUNTS, true, true, "running_threads", "switches"},
+		{"the quiet gear", OFF_SWITCHES | OFF_OWN, true, true, "run_delay", "full-mode"},
+		{"accounts", OFF_ACCOUNTS, true, true, "running_threads", "full-mode"},
 		{"samples", 0, true, false, "samples_total", "samples"},
 	};
 
@@ -145,7 +145,7 @@ Test(metrics, who_is_not_ready_any_more_tells_nothing_of_the_host)
 	exposition_check(page, strlen(page));
 	cr_expect_null(strstr(page, "hotrun_host_cpu"));
 	cr_expect_null(strstr(page, "hotrun_process_cpu"));
-	cr_expect_eq(exposition_value(page, "hotrun_feature_enabled{feature=\"switches\"}"), 0);
+	cr_expect_eq(exposition_value(page, "hotrun_feature_enabled{feature=\"full-mode\"}"), 0);
 	cr_expect_gt(exposition_value(page, "hotrun_observed_seconds_total"), 0);
 	model_free(w.m);
 }
@@ -303,4 +303,22 @@ Test(metrics, long_names_keep_both_ends_within_the_bound)
 			cr_assert_leq(strcspn(labels + 9, ","), 2 * METRICS_LABEL_BYTES + 1);
 		}
 	}
+}
+
+Test(metrics, a_feature_that_is_off_is_0_and_one_that_nobody_asked_for_has_no_line)
+{
+	struct watched w = watched_host();
+	struct metrics_own own = watched_own();
+	_cleanup_free_ char *page = NULL;
+
+	feature_ask(&own.features, FEATURE_ALL & ~FEATURE_BIT(FEATURE_WAKERS));
+	feature_switch_off(&own.features, FEATURE_UNWIND_TABLES, FEATURE_REFUSED, "refused");
+	page = page_of(&w, &own);
+	exposition_check(page, strlen(page));
+	cr_expect_eq(exposition_value(page, "hotrun_feature_enabled{feature=\"unwind-tables\"}"),
+		     0);
+	cr_expect_eq(exposition_value(page, "hotrun_feature_enabled{feature=\"thread-stacks\"}"),
+		     1);
+	cr_expect_null(strstr(page, "feature=\"wakers\""));
+	model_free(w.m);
 }

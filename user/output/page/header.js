@@ -75,6 +75,9 @@ const Header = (() => {
 		if (!capture.host.complete)
 			facts.append(Dom.make('li', 'warn', 'the recording was cut off: figures up to its ' +
 				'last slice'));
+		for (const off of capture.host.off || [])
+			facts.append(Dom.make('li', 'warn', `${Format.visible(off.what)} off: ` +
+				`${Format.visible(off.why)}; ${Format.visible(off.lost)}`));
 		if (capture.host.switchesOff)
 			facts.append(Dom.make('li', 'warn', capture.host.switchesOff));
 		if (capture.cut)
