@@ -5,6 +5,8 @@
  * What the tests of the store share: each runs in a process of its own, in a folder of its own
  * (its working directory), which is removed after it. Helpers end the test where they fail.
  */
+#include <stdbool.h>
+
 #include "model/model.h"
 
 extern char folder[64]; /* of this test: an absolute path */
@@ -22,6 +24,16 @@ int read_error(const char *path);
 int create_error(const char *path);
 
 void put_file(const char *path, const char *content);
+
+/*
+ * From here on, this process is killed by its n-th change of a file through SQLite (write,
+ * truncate, unlink): before that change, or with half of the bytes written. What a kill leaves
+ * depends only on the changes before it: all n, until the process ends by itself, are all instants.
+ */
+void die_at_change(unsigned int n, bool half);
+/* Runs change(ctx) in a child that dies so; returns whether it was killed. Fails if it ended in any
+ * other way than by returning 0. */
+bool killed_at_change(unsigned int n, bool half, int (*change)(void *ctx), void *ctx);
 
 /* Entries of the working directory. */
 int count_files(void);

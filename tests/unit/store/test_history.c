@@ -526,31 +526,27 @@ Test(history, trunks_are_kept_and_notes_bounded)
 
 /* --- kills, disks, what lies there ------------------------------------------------------------ */
 
-static void write_for_ever(void)
+static int write_minutes(void *minutes)
 {
 	struct history_file *f = open_with(&plenty, false);
 
-	for (int i = 0;; i++)
-		live(f, DAY0 + i * 3600, DAY0 + (i + 1) * 3600, 150);
+	live(f, DAY0, DAY0 + *(int *)minutes * 60 * EVERY, 150);
+	history_file_close(f);
+	return 0;
 }
 
-Test(history, killed_at_any_instant_it_holds_whole_minutes)
+Test(history, killed_at_any_change_it_holds_whole_minutes)
 {
-	int journals = 0;
+	int three = 3, journals = 0;
+	bool killed = true;
 	size_t before = 0;
 
-	for (int i = 0; i < 25; i++) {
-		struct timespec t = {0, 5000000 + (long)i * 3931000 % 60000000};
+	for (unsigned int n = 1; killed; n += 7) {
 		struct history_file *f;
 		struct seen s;
-		pid_t pid = fork();
 
-		cr_assert(pid >= 0);
-		if (!pid)
-			write_for_ever();
-		nanosleep(&t, NULL);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+		unlink("history");
+		killed = killed_at_change(n, n % 2, write_minutes, &three);
 		journals += !access("history-journal", F_OK);
 		f = open_with(&plenty, false);
 		s = rows_of(f, HISTORY_MINUTES, 0, EVER, HISTORY_ANY);
@@ -560,28 +556,18 @@ Test(history, killed_at_any_instant_it_holds_whole_minutes)
 		history_file_close(f);
 	}
 	cr_assert(journals > 0, "the kill never met a transaction");
-	cr_assert_gt(before, 0);
+	cr_assert_eq(before, 3 * 151);
 }
 
 /* A reader finds the same in a file whose writer was killed, and leaves it as it is. */
 Test(history, a_reader_of_a_killed_file)
 {
-	struct history_file *f = open_with(&plenty, false);
+	int one = 1, three = 3;
+	struct history_file *f;
 
-	live(f, DAY0, DAY0 + 3600, 150);
-	history_file_close(f);
-	for (int i = 0; i < 200 && access("history-journal", F_OK); i++) {
-		struct timespec t = {0, 10000000 + (long)i * 1931000 % 50000000};
-		pid_t pid = fork();
-
-		if (!pid)
-			write_for_ever();
-		nanosleep(&t, NULL);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		if (!access("history-journal", F_OK))
-			break;
-	}
+	write_minutes(&one);
+	/* The first changes make the journal, later ones are of the file as well. */
+	cr_assert(killed_at_change(20, false, write_minutes, &three));
 	cr_assert_eq(access("history-journal", F_OK), 0);
 	cr_assert_eq(chmod(".", 0555), 0);
 	f = reader();

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -19,25 +20,33 @@
 
 TestSuite(store_kill, .init = enter_folder, .fini = leave_folder);
 
-static void record_for_ever(void)
+#define SAMPLES 100
+
+/* Writes so many slices; the next one is cut short by that change of the file, if it is not 0. */
+struct recording {
+	unsigned int slices, last_change;
+};
+
+static int record(void *arg)
 {
+	const struct recording *r = arg;
 	struct model *m = capture_model();
 	struct store *store = NULL;
+	int err = store_create("a.hotrun", m, &store);
 
-	if (store_create("a.hotrun", m, &store))
-		_exit(1);
-	for (;;) {
-		int err;
-
-		capture_add_samples(m, 3000);
+	for (unsigned int i = 0; !err && i < r->slices + !!r->last_change; i++) {
+		capture_add_samples(m, SAMPLES);
+		if (i == r->slices)
+			die_at_change(r->last_change, false);
 		/* A slow reader may have the file for longer than it waits. */
 		do
 			err = store_write_slice(store, m);
 		while (err == -EBUSY);
-		if (err)
-			_exit(2);
 		capture_next_slice(m);
 	}
+	store_free(store);
+	model_free(m);
+	return !!err;
 }
 
 static void expect_whole_slices(const char *path)
@@ -46,8 +55,8 @@ static void expect_whole_slices(const char *path)
 	int err = store_read(path, &read);
 
 	cr_assert_eq(err, 0, "%s", store_error_text(err));
-	cr_assert_eq(read->samples_cnt, read->slices_cnt * 3002, "half a slice: %zu in %zu",
-		     read->samples_cnt, read->slices_cnt);
+	cr_assert_eq(read->samples_cnt, read->slices_cnt * (SAMPLES + 2),
+		     "half a slice: %zu in %zu", read->samples_cnt, read->slices_cnt);
 	cr_assert_eq(read->cpus_cnt, read->slices_cnt);
 	model_free(read);
 }
@@ -65,53 +74,35 @@ static void sleep_us(long us)
 	nanosleep(&t, NULL);
 }
 
-Test(store_kill, killed_at_any_instant_the_file_holds_whole_slices)
+/* A page takes three changes of the journal (number, bytes, checksum) and one of the file: by steps
+ * of seven, each kind is met often. test_store_update.c tries all changes of a transaction. */
+Test(store_kill, killed_at_any_change_the_file_holds_whole_slices)
 {
-	int journals = 0;
+	struct recording two = {.slices = 2};
+	unsigned int n, journals = 0;
+	bool killed = true;
 
-	/* On a busy host it may take more until one meets a transaction. */
-	for (int i = 0; i < 24 || (!journals && i < 200); i++) {
-		pid_t pid = fork();
-
-		cr_assert(pid >= 0);
-		if (!pid)
-			record_for_ever();
-		while (access("a.hotrun", F_OK))
-			sleep_us(500);
-		sleep_us(i * 3931 % 60000);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+	for (n = 1; killed; n += 7) {
+		killed = killed_at_change(n, false, record, &two);
 		journals += !access("a.hotrun-journal", F_OK);
 		cr_assert_eq(chmod(".", 0555), 0);
 		expect_whole_slices("a.hotrun");
 		cr_assert_eq(chmod(".", 0755), 0);
-		/* What a reader found must be the same after somebody rolled the file back. */
 		cr_assert_eq(unlink("a.hotrun"), 0);
 		unlink("a.hotrun-journal");
 	}
-	cr_assert(journals > 0, "the kill never met a transaction");
+	cr_assert_gt(journals, 0, "the kill never met a transaction");
 }
 
-/* Makes a.hotrun with a hot journal beside it: two slices, the third being written. */
+/* Makes a.hotrun with a hot journal beside it: two slices, and a part of the third. */
 static void make_hot(void)
 {
+	struct recording cut = {2, 20};
 	struct stat st;
 
-	do {
-		pid_t pid = fork();
-
-		unlink("a.hotrun");
-		unlink("a.hotrun-journal");
-		if (!pid)
-			record_for_ever();
-		while (access("a.hotrun", F_OK))
-			sleep_us(500);
-		sleep_us(20000);
-		while (stat("a.hotrun-journal", &st) || st.st_size < 512)
-			sleep_us(10);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	} while (stat("a.hotrun-journal", &st) || st.st_size < 512);
+	cr_assert(killed_at_change(0, false, record, &cut));
+	cr_assert_eq(stat("a.hotrun-journal", &st), 0);
+	cr_assert_geq(st.st_size, 512);
 }
 
 Test(store_kill, a_hot_journal_is_rolled_back_in_a_private_copy)
@@ -139,13 +130,14 @@ Test(store_kill, a_hot_journal_is_rolled_back_in_a_private_copy)
 
 Test(store_kill, a_recording_in_progress_is_read_without_disturbing_it)
 {
+	struct recording endless = {.slices = UINT_MAX};
 	pid_t pid = fork();
 	size_t slices = 0;
 	int status;
 
 	cr_assert(pid >= 0);
 	if (!pid)
-		record_for_ever();
+		_exit(record(&endless));
 	while (access("a.hotrun", F_OK))
 		sleep_us(500);
 	for (int i = 0; i < 20; i++) {
@@ -153,7 +145,7 @@ Test(store_kill, a_recording_in_progress_is_read_without_disturbing_it)
 		int err = store_read("a.hotrun", &read);
 
 		cr_assert_eq(err, 0, "%s", store_error_text(err));
-		cr_assert_eq(read->samples_cnt, read->slices_cnt * 3002);
+		cr_assert_eq(read->samples_cnt, read->slices_cnt * (SAMPLES + 2));
 		cr_assert_geq(read->slices_cnt, slices);
 		slices = read->slices_cnt;
 		model_free(read);
