@@ -70,10 +70,14 @@ int create_accounts(struct bpf_iter__task *ctx)
 		return 0;
 	kernel_without = missing_features(task);
 	account = make_account(task, compat_queue(task));
-	if (account)
-		mark_sleep(account, task);
-	else
+	if (!account) {
 		__sync_fetch_and_add(&accounts_refused, 1);
+		return 0;
+	}
+	/* Born after the session began, but before births were seen. */
+	if (task->start_time > session_start_ns)
+		__sync_val_compare_and_swap(&account->since_ns, 0, task->start_time);
+	mark_sleep(account, task);
 	return 0;
 }
 
@@ -496,6 +500,11 @@ static __always_inline void go_quiet(struct account *account, struct task_room *
 {
 	__u64 waiting;
 
+	/* No program saw its birth: the kernel has counted all of its life. */
+	if (!account->since_ns && task->start_time >= session_start_ns) {
+		gather(account, task, queue, now, &waiting);
+		return;
+	}
 	r->event.tgid = task->tgid;
 	fill_figures(&r->event, task, account);
 	add_interval(&r->event, account, task, queue, now);

@@ -607,6 +607,69 @@ Test(sched, no_sleeper_is_passed_over_after_a_change_of_gear)
 	drive_close(&d);
 }
 
+/* Forks children all the time; each lives for 20 ms. */
+static int bear(void *unused)
+{
+	signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return 1;
+		if (!pid) {
+			drive_sleep(20 * DRIVE_MS);
+			_exit(0);
+		}
+		drive_sleep(DRIVE_MS / 5);
+	}
+	return !unused;
+}
+
+static uint64_t slept_since_boot(void)
+{
+	struct timespec boot, monotonic;
+
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (uint64_t)(boot.tv_sec - monotonic.tv_sec) * DRIVE_SECOND +
+	       (uint64_t)(boot.tv_nsec - monotonic.tv_nsec);
+}
+
+/* No BPF program sees a birth while the mode changes, nor before the session is attached. */
+Test(sched, a_thread_born_in_a_change_of_mode_has_only_its_own_time)
+{
+	struct session_options options = {.sample_hz = 99};
+	uint64_t offset_ns = slept_since_boot();
+	size_t born = 0;
+	struct drive d;
+	pid_t pid;
+
+	pid = drive_fork(bear, NULL, drive_cpu(0), true);
+	drive_open(&d, &options);
+	d.may_lose = true;
+	drive_sleep(200 * DRIVE_MS); /* longer than a child lives */
+	for (int i = 0; i < 60 && session_can_be_quiet(d.s); i++) {
+		cr_assert_eq(session_set_gear(d.s, i % 2 == 0), 0);
+		drive_read_accounts(&d);
+		drive_drain(&d);
+	}
+	for (size_t i = 0; i < d.tasks_cnt; i++) {
+		const struct event_task *t = &d.tasks[i];
+		uint64_t lived_ns = t->time_ns + offset_ns - t->thread_start_ns;
+
+		if (t->parent_tgid != (uint32_t)pid)
+			continue;
+		born++;
+		/* What it ran since the scheduler's last tick counts in both modes. */
+		cr_expect_leq(drive_parts(t), lived_ns + t->sched.on_cpu_ns + DRIVE_MS,
+			      "%u: %llu us in a life of %llu", t->tid, drive_parts(t) / 1000,
+			      (unsigned long long)lived_ns / 1000);
+	}
+	cr_expect(born || !session_can_be_quiet(d.s));
+	drive_kill(pid);
+	drive_close(&d);
+}
+
 /* More threads than one part of a pass looks at, and more of them awake than it hands over. */
 enum { CROWD = 9000, CROWD_AWAKE = CROWD / 8 };
 
