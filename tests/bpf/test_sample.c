@@ -76,6 +76,7 @@ Test(sample, counts_who_waits_for_its_cpu)
 	pid_t pids[CROWD];
 	size_t samples = 0, enough = 0, too_many = 0;
 	uint32_t most_running = 0;
+	uint64_t ran_ns = 0;
 
 	drive_start(&d, NULL);
 	for (int i = 0; i < CROWD; i++)
@@ -83,6 +84,8 @@ Test(sample, counts_who_waits_for_its_cpu)
 	drive_sleep(100 * DRIVE_MS); /* the kernel's own threads that moved them have run */
 	drive_drain(&d);
 	d.samples_cnt = 0;
+	for (int i = 0; i < CROWD; i++)
+		ran_ns -= drive_proc_on_cpu(pids[i]);
 	for (int i = 0; i < 150; i++) {
 		uint32_t running = drive_proc_running();
 
@@ -90,6 +93,8 @@ Test(sample, counts_who_waits_for_its_cpu)
 		drive_sleep(10 * DRIVE_MS);
 		drive_drain(&d);
 	}
+	for (int i = 0; i < CROWD; i++)
+		ran_ns += drive_proc_on_cpu(pids[i]);
 	for (int i = 0; i < CROWD; i++)
 		drive_kill(pids[i]);
 	for (size_t i = 0; i < d.samples_cnt; i++)
@@ -102,7 +107,8 @@ Test(sample, counts_who_waits_for_its_cpu)
 			 * and few come and go between two looks. */
 			too_many += d.samples[i].waiters > most_running + 2;
 		}
-	cr_assert_gt(samples, 300);
+	cr_assert(drive_near(samples, ran_ns * 499 / DRIVE_SECOND, 0.2, 10),
+		  "%zu samples in %llu ms", samples, (unsigned long long)ran_ns / DRIVE_MS);
 	cr_expect_geq(enough * 10, samples * 9, "%zu of %zu", enough, samples);
 	cr_expect_leq(too_many * 20, samples, "%zu of %zu above %u", too_many, samples,
 		      most_running);
