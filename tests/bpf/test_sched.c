@@ -551,7 +551,8 @@ static void sleepers_are_passed_over(bool quiet)
 	cr_expect_eq(records_of(&d, sleeper), sleeper_cnt);
 	cr_expect_eq(records_of(&d, worker), worker_cnt + 5);
 	cr_assert_eq(kill(sleeper, SIGUSR1), 0);
-	drive_sleep(300 * DRIVE_MS);
+	drive_await(NULL, sleeper, 30 * DRIVE_MS);
+	drive_sleep(100 * DRIVE_MS); /* until it sleeps again */
 	drive_read_moved(&d);
 	cr_expect_eq(records_of(&d, sleeper), sleeper_cnt + 1);
 	cr_expect_geq(drive_task(&d, (uint32_t)sleeper, EVENT_TASK)->sched.on_cpu_ns,
@@ -595,7 +596,8 @@ Test(sched, no_sleeper_is_passed_over_after_a_change_of_gear)
 	for (int i = 0; i < 3; i++) {
 		drive_read_moved(&d);
 		cr_assert_eq(kill(pid, SIGUSR1), 0);
-		drive_sleep(200 * DRIVE_MS);
+		drive_await(NULL, pid, (uint64_t)(i + 1) * 30 * DRIVE_MS);
+		drive_sleep(100 * DRIVE_MS); /* until it sleeps again */
 		cnt = records_of(&d, pid);
 		cr_assert_eq(session_set_gear(d.s, i % 2 == 0), 0);
 		drive_read_moved(&d);

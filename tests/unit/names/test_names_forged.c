@@ -416,6 +416,13 @@ Test(names_forged, files_of_processes_that_ended_keep_no_places, .timeout = 120)
 		snprintf(path, sizeof(path), "%u/root/lib/x.so", p.tgid);
 		put_library(&f.host, path, 0, NAMES_HOST_SYMBOLS);
 		host_add(&f.host, &p);
+		/* On a busy machine its maps are not read at once. */
+		for (int k = 0; k < 1000 && !f.host.m->processes[f.host.process].mapping_cnt; k++) {
+			usleep(10000);
+			names_poll(f.host.n);
+			names_process(f.host.n, f.host.m, f.host.process);
+		}
+		cr_assert_eq(f.host.m->processes[f.host.process].mapping_cnt, 1);
 		map = f.host.m->processes[f.host.process].mappings[0];
 		reason = names_unwind(f.host.n, f.host.m, f.host.process, &map, &unwind);
 		pending += reason == REASON_PENDING;

@@ -516,6 +516,7 @@ Test(http, slow_readers_hold_a_few_pages_until_another_one_needs_one)
 	struct http *h = server_of(&r, "127.0.0.1:0");
 	int fds[HTTP_PAGES], small = 4096;
 	_cleanup_free_ char *page = NULL;
+	uint64_t start = clock_now_ns();
 
 	for (int i = 0; i < HTTP_PAGES; i++) {
 		fds[i] = connect_from(h, "127.0.0.2");
@@ -531,7 +532,9 @@ Test(http, slow_readers_hold_a_few_pages_until_another_one_needs_one)
 	cr_expect_eq(status_of(page), 200, "%.60s", page);
 	cr_expect_eq(strlen(body_of(page)), 7 + r.page_bytes);
 	cr_expect_eq(atomic_load(&r.calls), HTTP_PAGES + 1);
-	cr_expect_eq(r.counts.displaced, 1, "the slowest still holds his page");
+	/* Where all this takes longer than an answer may, the first reader lost its page before. */
+	cr_expect(r.counts.displaced == 1 || clock_now_ns() - start >= HTTP_LIFE_NS,
+		  "the slowest reader still holds its page");
 	for (int i = 0; i < HTTP_PAGES; i++)
 		close(fds[i]);
 	http_free(h);
