@@ -198,19 +198,23 @@ extern struct free_place_map free_places SEC(".maps");
 /* Places that were ever taken: all below are, or are free again. Defined in net.bpf.c. */
 extern __u32 places_taken;
 
+/* SERVED_MAX: all are taken. A function that is verified once. */
+__weak __noinline int take_place(void)
+{
+	__u32 index;
+
+	if (!bpf_map_pop_elem(&free_places, &index))
+		return index;
+	return places_taken < SERVED_MAX ? __sync_fetch_and_add(&places_taken, 1) : SERVED_MAX;
+}
+
 /* Put a socket that has state on the list. c: its state, which must be its own. */
 static __always_inline void list(struct connection *c, struct sock *sk)
 {
-	struct served_socket *at;
-	__u32 index;
+	__u32 index = take_place();
+	struct served_socket *at = bpf_map_lookup_elem(&served, &index);
 
 	c->place = 0;
-	if (bpf_map_pop_elem(&free_places, &index)) {
-		index = SERVED_MAX;
-		if (places_taken < SERVED_MAX)
-			index = __sync_fetch_and_add(&places_taken, 1);
-	}
-	at = bpf_map_lookup_elem(&served, &index);
 	if (!at) {
 		count_loss(LOSS_SOCKET_ALLOC);
 		return;
