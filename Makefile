@@ -72,13 +72,13 @@ SKELETON   := $(BUILD)/gen/hotrun.skel.h
 
 # One program a room, named after its folder, and one that drives the BPF programs.
 UNIT_TESTS := $(patsubst tests/unit/%/,$(BUILD)/unit/%,$(wildcard tests/unit/*/))
-OBJ_SUPPORT := $(patsubst %.c,$(BUILD)/asan/%.o,$(wildcard tests/support/*.c))
+OBJ_SUPPORT := $(patsubst %.c,$(BUILD)/asan/%.o,$(filter-out %/refuse_bpf.c,$(wildcard tests/support/*.c)))
 BPF_TESTS  := $(BUILD)/bpf-tests/bpf
 OBJ_BPF_TESTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bpf/*.c))
 FUZZERS    := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES    := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 WORKLOADS  := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
-	$(addprefix $(BUILD)/workloads/chain,-main -static -throw -deep -first.so -second.so \
+	$(BUILD)/workloads/refuse_bpf.so $(addprefix $(BUILD)/workloads/chain,-main -static -throw -deep -first.so -second.so \
 	$(if $(shell command -v $(MUSL_CC)),-musl))
 
 # Debian packages, by what needs them.
@@ -292,7 +292,7 @@ $(UNIT_TESTS): $(OBJ_SUPPORT) $(BUILD)/asan/librooms.a
 	@mkdir -p $(@D)
 	$(Q)$(CC_ASAN) -no-pie -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcriterion $(LIBS)
 
-$(BPF_TESTS): $(OBJ_BPF_TESTS) $(BUILD)/tests/support/walk_process.o \
+$(BPF_TESTS): $(OBJ_BPF_TESTS) $(BUILD)/tests/support/walk_process.o $(BUILD)/tests/support/refuse_bpf.o \
 		$(filter $(BUILD)/user/kernel/% $(BUILD)/user/collect/%,$(OBJ_TOP)) \
 		$(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(call say,BPFTEST,$@)
@@ -316,6 +316,10 @@ $(FUZZERS): $(BUILD)/asan/librooms.a
 	$(Q)$(CC_ASAN) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 SUPPORT_attack_files := tests/support/fake_names.c tests/support/fake_image.c tests/support/fake_memory.c
+$(BUILD)/workloads/refuse_bpf.so: tests/support/refuse_bpf.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -fPIC -shared -o $@ $<
 $(BUILD)/workloads/attack_files: $(SUPPORT_attack_files)
 $(BUILD)/workloads/%: tests/workloads/%.c
 	$(call say,CC,$<)
