@@ -510,6 +510,15 @@ bad:
 	return 0;
 }
 
+/* NULL where no feature that is on fills it. */
+static int open_ring(struct session *s, const struct bpf_map *map, struct ring_buffer **ret_ring)
+{
+	if (!bpf_map__autocreate(map))
+		return 0;
+	*ret_ring = ring_buffer__new(bpf_map__fd(map), take_ring_record, s, NULL);
+	return *ret_ring ? 0 : -errno;
+}
+
 static int open_rings(struct session *s, char *why, size_t why_bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -526,13 +535,11 @@ static int open_rings(struct session *s, char *why, size_t why_bytes)
 	err = cost_open(s);
 	if (err)
 		return explain(err, "costs of the programs", why, why_bytes);
-	s->samples = ring_buffer__new(bpf_map__fd(s->bpf->maps.samples), take_ring_record, s, NULL);
-	if (!s->samples)
-		return explain(-errno, "samples ring", why, why_bytes);
-	s->tasks = ring_buffer__new(bpf_map__fd(s->bpf->maps.tasks), take_ring_record, s, NULL);
-	if (!s->tasks)
-		return explain(-errno, "tasks ring", why, why_bytes);
-	return 0;
+	err = open_ring(s, s->bpf->maps.samples, &s->samples);
+	if (err)
+		return explain(err, "samples ring", why, why_bytes);
+	err = open_ring(s, s->bpf->maps.tasks, &s->tasks);
+	return err ? explain(err, "tasks ring", why, why_bytes) : 0;
 }
 
 static int allocate(struct session *s)
@@ -740,8 +747,10 @@ uint64_t session_drain(struct session *s, const struct session_ops *ops)
 {
 	s->ops = ops;
 	s->bad_records = 0;
-	ring_buffer__consume(s->samples);
-	ring_buffer__consume(s->tasks);
+	if (s->samples)
+		ring_buffer__consume(s->samples);
+	if (s->tasks)
+		ring_buffer__consume(s->tasks);
 	s->ops = NULL;
 	return s->bad_records;
 }
@@ -866,8 +875,15 @@ bool session_is_quiet(const struct session *s)
 	return s->options.quiet;
 }
 
+static size_t ring_size(const struct ring_buffer *ring, const struct bpf_map *map)
+{
+	return ring ? bpf_map__max_entries(map) : 0;
+}
+
 static size_t values_bytes(const struct bpf_map *map)
 {
+	if (!bpf_map__autocreate(map))
+		return 0;
 	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
 }
 
@@ -875,8 +891,8 @@ size_t session_map_bytes(const struct session *s)
 {
 	size_t cpus = s->options.cpus_possible;
 
-	return (size_t)bpf_map__max_entries(s->bpf->maps.samples) +
-	       bpf_map__max_entries(s->bpf->maps.tasks) + s->clocks_bytes +
+	return ring_size(s->samples, s->bpf->maps.samples) +
+	       ring_size(s->tasks, s->bpf->maps.tasks) + s->clocks_bytes +
 	       values_bytes(s->bpf->maps.turns) + values_bytes(s->bpf->maps.stack_tags) +
 	       cpus * values_bytes(s->bpf->maps.scratch) +
 	       (s->unwind ? unwind_maps_bytes(s->unwind) +
