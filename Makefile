@@ -215,7 +215,9 @@ $(BUILD)/hotrun: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LIBS_BPF) $(LIBS_SCREEN) $(LIBS)
 
 static: $(BUILD)/hotrun-static
-$(BUILD)/hotrun-static: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
+# The same on a kernel that refuses programs (tests/support/refuse_bpf.h), for guests.
+$(BUILD)/hotrun-refused: $(BUILD)/tests/support/refuse_bpf.o
+$(BUILD)/hotrun-static $(BUILD)/hotrun-refused: $(OBJ_TOP) $(BUILD)/librooms.a $(BUILD)/libperfmap.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(STATIC) -o $@ $^ $(LIBS_STATIC)
 
@@ -320,6 +322,8 @@ $(BUILD)/workloads/refuse_bpf.so: tests/support/refuse_bpf.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) -Itests/support $(CFLAGS_ALL) -fPIC -shared -o $@ $<
+SUPPORT_feature_rows := -Iuser user/base/feature.c
+$(BUILD)/workloads/feature_rows: user/base/feature.c user/base/feature.h
 $(BUILD)/workloads/attack_files: $(SUPPORT_attack_files)
 $(BUILD)/workloads/%: tests/workloads/%.c
 	$(call say,CC,$<)
@@ -374,7 +378,7 @@ live: all workloads $(BUILD)/bench/image_names $(BUILD)/bench/image_rows $(BUILD
 		$(BUILD)/bench/metrics_host
 	@BUILD=$(BUILD) tests/live/run.sh
 guests: deps-guest
-	@$(MAKE) all static
+	@$(MAKE) all static $(BUILD)/hotrun-refused $(BUILD)/workloads/feature_rows
 	@BUILD=$(BUILD) tests/live/guest/run.sh
 fuzz: $(FUZZERS)
 	@BUILD=$(BUILD) tests/fuzz/run.sh $${FUZZ_SECONDS:-60} $(FUZZERS)
