@@ -121,12 +121,13 @@ uint32_t session_follow_cpus(struct session *s, const bool *online);
 
 /*
  * Requests (sockets.c). One EVENT_SOCKET for each listening socket and for each served connection
- * with an unanswered request, as they stand: for once a second, or when session_sockets_due()
- * (measured on 2 slow CPUs: 0.04 ms of CPU for 10 connections, 4.4 ms for 10,000, 53 ms for 100,000
- * of which a tenth is unanswered; SERVED_MAX are listed at most). A process that called listen() and left the socket
- * to a child (daemons), or a connection whose first request nobody has answered for 100 ms, is
- * noticed here, and who holds the socket is looked for among all open files: every two seconds at
- * the most, for a hundredth of the time. 0 or negative errno; nothing where requests are not seen.
+ * with an unanswered request, as they are now: for once a second, or when session_sockets_due()
+ * (CPU time on 2 slow CPUs: 0.04 ms for 10 connections, 4.4 ms for 10,000, 53 ms for 100,000 of
+ * which a tenth is unanswered; at most SERVED_MAX are listed). A process that called listen() and
+ * left the socket to a child (daemons), or a connection whose first request nobody has answered for
+ * 100 ms, is noticed here, and the process that holds the socket is looked for among all open
+ * files: at most every two seconds, for a hundredth of the time. 0 or negative errno; nothing where
+ * request tracking is off.
  */
 int session_read_sockets(struct session *s, const struct session_ops *ops);
 /* Whether it is time to do so again: with very many connections not each second, so that it costs
