@@ -154,6 +154,11 @@ Test(net_protocol, what_may_never_be_answered_is_no_evidence)
 	drive_reset(before);
 	fd = drive_connect(AF_INET, server->port);
 	cr_assert_eq(left_unanswered(&d, server, fd, "one line", 8, &first), 1);
+	/* On a busy machine the server accepts it later. */
+	for (int i = 0; i < 500 && !(first.flags & SOCKET_ACCEPTED); i++) {
+		drive_sleep(10 * DRIVE_MS);
+		drive_sockets(&d, server->port, false, &first);
+	}
 	cr_expect_eq(first.flags, SOCKET_ACCEPTED | SOCKET_UNSURE);
 	drive_server_stop(server);
 	drive_close(&d);
