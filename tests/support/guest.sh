@@ -9,12 +9,12 @@
 guest_apt() {
 	local site
 
-	[ -s "$G/apt/conf" ] && return
+	[ -s "$G/apt/conf" ] && grep -q trixie-backports "$G/apt/list" && return
 	site=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' |
 		awk '$2 !~ /security|updates|backports/ { print $1; exit }')
 	[ -n "$site" ] || { echo "no Debian mirror in apt's sources" >&2; return 1; }
 	mkdir -p "$G/apt/state/lists/partial" "$G/apt/cache/archives/partial"
-	printf "deb $site %s main\n" bullseye bookworm bookworm-backports >"$G/apt/list"
+	printf "deb $site %s main\n" bullseye bookworm bookworm-backports trixie trixie-backports >"$G/apt/list"
 	cat >"$G/apt/conf.new" <<-C
 		Dir::Etc::sourcelist "$G/apt/list";
 		Dir::Etc::sourceparts "-";
@@ -53,6 +53,9 @@ guest_kernel() {
 		package=$(APT_CONFIG=$G/apt/conf apt-cache search -n "^linux-image-${1//./\\.}\..*-cloud-amd64\$" |
 			awk '{ print $1 }' | sort -V | tail -1)
 		[ -n "$package" ] || { echo "no kernel $1 in Debian" >&2; return 1; }
+		# Since 7.3 the kernel itself is in a package of its own.
+		APT_CONFIG=$G/apt/conf apt-cache show "${package/-image-/-binary-}" >/dev/null 2>&1 &&
+			package=${package/-image-/-binary-}
 		guest_fetch "linux-$1" "$package" || return 1
 	fi
 	kernel=$(echo "$G/linux-$1"/boot/vmlinuz-*)

@@ -74,9 +74,10 @@ void notices_tell_ticks(struct notices *n)
 		n->ticks_seen |= cpu->ticks_taken > 0;
 		n->ticks_expected_ns += cpu->accounted_ns;
 	}
-	if (n->ticks_seen || n->ticks_expected_ns < TICKS_EXPECTED_MIN * 1000000000ull *
-							    n->rooms->options->gear.sample_every /
-							    n->rooms->options->sample_hz)
+	if (n->ticks_seen || !feature_is_on(session_features(n->rooms->session), FEATURE_SAMPLES) ||
+	    n->ticks_expected_ns < TICKS_EXPECTED_MIN * 1000000000ull *
+					   n->rooms->options->gear.sample_every /
+					   n->rooms->options->sample_hz)
 		return;
 	n->ticks_seen = true; /* say it once */
 	log_warn("sampling: no tick has arrived although the CPUs are busy; hot paths will be "

@@ -62,6 +62,7 @@ static const struct option_group groups[] = {
 static int find_processes(struct collector *c, const char *what, uint32_t **ret_rows,
 			  size_t *ret_cnt)
 {
+	struct feature_set features;
 	int err;
 
 	*ret_rows = NULL;
@@ -71,8 +72,12 @@ static int find_processes(struct collector *c, const char *what, uint32_t **ret_
 	err = live_find(c, what, ret_rows, ret_cnt);
 	if (!err && *ret_cnt)
 		return EXIT_OK;
+	collector_features(c, &features);
 	if (err)
 		log_error("out of memory");
+	else if (feature_why(&features, FEATURE_COUNTERS))
+		log_error("%s: not found: processes that do not run are not known without %s", what,
+			  feature_rows[FEATURE_COUNTERS].title);
 	else
 		log_error("%s: no such process", what);
 	return EXIT_FAILED;

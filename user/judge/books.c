@@ -42,7 +42,8 @@ static void samples(struct books *b, const struct model *m, const struct totals 
 	double hit_share = 1, kept_share = 1;
 	uint64_t asked;
 
-	b->expected = (uint64_t)llround(busy_ns * m->host.sample_hz / 1e9);
+	if (!model_feature_why(m, FEATURE_SAMPLES))
+		b->expected = (uint64_t)llround(busy_ns * m->host.sample_hz / 1e9);
 	b->taken = t->ticks_taken;
 	b->filtered = t->ticks_filtered;
 	b->missed = over(b->expected, b->taken);

@@ -247,6 +247,9 @@ static void judge_ticks(const struct host_facts *f, struct doctor_finding *findi
 {
 	if (!f->ticks_tried)
 		doctor_say(finding, DOCTOR_NA, "", "not tried: the BPF programs are not loaded");
+	else if (feature_is_off(f->features.status[FEATURE_SAMPLES]))
+		doctor_say(finding, DOCTOR_NA, "", "not tried: %s is off",
+			   feature_rows[FEATURE_SAMPLES].title);
 	else if (f->ticks_error)
 		doctor_say(finding, DOCTOR_FAIL, "see rights.perf_call", "%s", f->session_why);
 	else if (f->cpus_silent)

@@ -586,7 +586,8 @@ bool verdicts_all_calm(const struct model *m, uint32_t first, const struct verdi
 	}
 	for (size_t i = m->accounts_cnt; i-- > 0 && m->accounts[i].slice == newest;)
 		waited_ns += m->accounts[i].sched.waited_ns + m->accounts[i].sched.throttled_ns;
-	return waited_ns < least_ns && serves_well(m, first, stuck_ns);
+	return !(model_off(m) & OFF_ACCOUNTS) && waited_ns < least_ns &&
+	       serves_well(m, first, stuck_ns);
 }
 
 void verdicts_free(struct verdicts *v)

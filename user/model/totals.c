@@ -78,6 +78,17 @@ static int add_threads(struct totals *t, const struct model *m)
 	return 0;
 }
 
+/* Without counters of threads, what samples stand for. */
+static void estimate(struct totals *t, const struct model *m)
+{
+	if (!model_feature_why(m, FEATURE_COUNTERS) || !m->host.sample_hz)
+		return;
+	for (size_t i = 0; i < t->processes_cnt; i++)
+		t->processes[i].on_cpu_ns =
+			t->processes[i].samples * 1000000000ull / m->host.sample_hz;
+	t->on_cpu_ns = t->samples * 1000000000ull / m->host.sample_hz;
+}
+
 struct totals *totals_new(const struct model *m)
 {
 	struct totals *t = calloc(1, sizeof(*t));
@@ -92,6 +103,7 @@ struct totals *totals_new(const struct model *m)
 		t->processes[i].process = (uint32_t)i;
 	if (add_threads(t, m))
 		goto no_memory;
+	estimate(t, m);
 	totals_cpus(t, m);
 	add_elapsed(t, m);
 	qsort_r(t->processes, t->processes_cnt, sizeof(*t->processes), compare_processes,

@@ -11,7 +11,7 @@ struct total_process {
 	uint32_t process;     /* row */
 	uint32_t threads;     /* known */
 	uint32_t threads_ran; /* of these, with CPU time or a sample */
-	uint64_t on_cpu_ns;   /* by switches */
+	uint64_t on_cpu_ns;   /* by switches; estimated from samples without FEATURE_COUNTERS */
 	uint64_t samples;     /* on-CPU */
 };
 

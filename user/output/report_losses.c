@@ -27,9 +27,15 @@ static void put_entry(const struct report *r, const char *label, const char *tex
 static void sample_books(const struct report *r)
 {
 	const struct books *b = &r->books;
+	const char *why = model_feature_why(r->m, FEATURE_SAMPLES);
 	char text[TEXT_BYTES];
 	size_t n;
 
+	if (why) {
+		snprintf(text, sizeof(text), "n/a: %s", why);
+		put_entry(r, "samples", text, true);
+		return;
+	}
 	if (!b->have_cpus) {
 		put_entry(r, "samples", "no CPU books in this capture: losses are not known", true);
 		return;
@@ -57,13 +63,19 @@ static void sample_books(const struct report *r)
 static void switch_books(const struct report *r)
 {
 	const struct books *b = &r->books;
+	const char *why = model_feature_why(r->m, FEATURE_COUNTERS);
 	char text[TEXT_BYTES], gap[128] = "";
 
-	if (model_off(r->m) & OFF_SWITCHES)
+	if (why) {
+		snprintf(text, sizeof(text),
+			 "of CPUs by /proc/stat, of threads estimated from samples: %s", why);
+		put_entry(r, "CPU time", text, true);
+	} else if (model_off(r->m) & OFF_SWITCHES) {
 		put_entry(r, "CPU time",
 			  "of CPUs by /proc/stat, of threads by the kernel's own counters, to a "
 			  "clock tick: switches were not seen",
 			  false);
+	}
 	if (!b->capacity_ns)
 		return;
 	if (b->switches_gap && (b->threads_off || !b->uncovered_ns))

@@ -108,8 +108,10 @@ static void put_rest(const struct report *r, size_t shown, const struct group_ro
 		fprintf(r->out, "%*s unaccounted: %s\n", CORES_COLUMNS,
 			number_fixed(unaccounted, 2).text, unaccounted_why(r));
 	if (g->idle)
-		fprintf(r->out, "%*s %s process%s used no CPU%s\n", CORES_COLUMNS, "",
+		fprintf(r->out, "%*s %s process%s %s%s\n", CORES_COLUMNS, "",
 			number_count(g->idle).text, g->idle == 1 ? "" : "es",
+			model_feature_why(r->m, FEATURE_COUNTERS) ? "without a sample"
+								  : "used no CPU",
 			r->o.all ? "" : " (--all lists them)");
 }
 

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../../support/live.sh"
 . tests/support/guest.sh
 G=$BUILD/guests
-STATIC=$BUILD/hotrun-static
+STATIC=$BUILD/hotrun-refused
 mkdir -p "$G"
 exec 3>&1 > >(tee "$G/checks")
 
@@ -194,11 +194,25 @@ judge_requests() {
 	within "requests: ms until all were answered" "$(fact requests_time_ms)" 1000 40000
 }
 
+# Off are those that were off before, and those that the table says.
+judge_matrix() {
+	local row program off want id
+
+	while read -r row program off; do
+		want=$(for id in $(cut -d' ' -f1 "$G/feature_rows.all"); do
+			[[ ,$(fact all_off),$off, == *,$id,* ]] && echo "$id"
+		done | paste -sd,)
+		is "$row: $program refused: doctor says that these are off" "$(fact "doctor_$program")" "$want"
+		want=$(tr , '\n' <<<"$want" | grep -cvx snapshot)
+		is "$row: $program refused: lines of record" "$(fact "record_$program")" "$want"
+	done <"$G/feature_rows"
+}
+
 judge() {
 	local scenario
 
 	for scenario; do
-		if [ "$scenario" = requests ] || [ -s "$T/$scenario.hotrun" ]; then
+		if [ "$scenario" = requests ] || [ "$scenario" = matrix ] || [ -s "$T/$scenario.hotrun" ]; then
 			"judge_$scenario" | sed "s/^\(ok\|FAIL\) - /&$version: /"
 		else
 			fail "$version: no capture of scenario $scenario"
@@ -213,7 +227,9 @@ prepare() {
 		gcc -D_GNU_SOURCE -Iuser -I. -I"$BUILD/gen" -O1 -Wall -Wextra -Werror -static -pthread -o "$G/requests" \
 			tests/live/guest/requests.c "$BUILD"/user/kernel/*.o "$BUILD/librooms.a" -lbpf -lelf -lz 2>"$T/err" &&
 		strip "$G/requests" &&
-		guest_root tests/live/guest/init "$G/spin" "$G/bpf_objects" "$G/requests" "$G/hotrun"
+		"$LOADS/feature_rows" >"$G/rows" && awk '!row[$1]++ && !program[$2]++' "$G/rows" >"$G/feature_rows" &&
+		awk '{ print $1 }' "$G/rows"  >"$G/rows.all" &&
+		guest_root tests/live/guest/init "$G/spin" "$G/bpf_objects" "$G/requests" "$G/hotrun" "$G/feature_rows"
 }
 
 all() {
