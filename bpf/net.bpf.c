@@ -56,8 +56,8 @@ static __always_inline void listen_begins(struct sock *sk)
 		return;
 	}
 	own_listener(c, sk, holder_of(bpf_get_current_task_btf()));
-	if (!c->place)
-		list(c, sk);
+	if (!place_of(c))
+		list_new(c, sk);
 }
 
 /* What of it was not counted yet will not be: there is no row. */
@@ -156,7 +156,7 @@ static __always_inline void change_state(struct sock *sk, int old_state, int new
 		c->listens = 0;
 		c->turn = share_of(sk)->turn;
 		c->ready_ns = bpf_ktime_get_ns();
-		list(c, sk);
+		list_new(c, sk);
 		return;
 	}
 	if (old_state != TCP_LISTEN)
@@ -292,7 +292,7 @@ static __always_inline void take_data(struct sock *sk, struct sk_buff *skb, __u3
 		add_data(c);
 	} else if (is_request(c, skb, segment, first)) {
 		/* The list was full, or the program that lists it was not run. */
-		if (!c->place || c->listens) {
+		if (c->listens || !place_of(c)) {
 			c->listens = 0;
 			list(c, sk);
 		}

@@ -25,19 +25,20 @@ struct connection {
 	__u32 begun_seq; /* where the answer to the request will begin */
 	/* tgid of who sent last, or was found to hold it; else of who listens; 0 = not known */
 	__u32 owner;
-	/* Where it is counted, as row + 1; 0 = not looked up, or there is none. And its place in
-	 * `served`, as index + 1; 0 = none. */
-	__u32 row : 13, place : 19;
-	__u32 home;    /* tgid of who listens, or listened when it came; 0 = not known */
-	__u32 joined;  /* not yet counted */
-	__u8 protocol; /* PROTOCOL_*; 0 = not known */
+	/* Where it is counted, as row + 1; 0 = not looked up, or there is none. */
+	__u16 row;
+	__u16 place_low; /* of its place in `served`, index + 1; 0 = none: place_of() */
+	__u32 home;	 /* tgid of who listens, or listened when it came; 0 = not known */
+	__u32 joined;	 /* not yet counted */
+	__u8 protocol;	 /* PROTOCOL_*; 0 = not known */
 	/* Bytes of their own, since they have several writers. */
 	__u8 arrived;	/* its first data was seen, or is known of */
 	__u8 counted;	/* among the connections of a row */
 	__u8 uncounted; /* the unanswered request is not yet among those begun */
 	__u8 early;	/* an answer was seen before its send returned */
 	__u8 earlier;	/* the unanswered request is older than the session */
-	__u8 listens;	/* perhaps: the state of a socket that listens, or a fresh copy of it */
+	/* Perhaps: the state of a socket that listens, or a fresh copy of it; and its place. */
+	__u8 listens : 1, place_high : 2;
 	__u8 family;
 	__u16 port;
 	__u8 owned; /* owner has sent, or was found to hold it */
@@ -58,7 +59,7 @@ struct connection {
 
 /* Each connection has one: with the kernel's word before it, two lines of the cache. */
 _Static_assert(sizeof(struct connection) == 120, "connection");
-_Static_assert(ENDPOINTS_MAX < 1 << 13 && SERVED_MAX < 1 << 19, "connection.row, place");
+_Static_assert(ENDPOINTS_MAX < 1 << 16 && SERVED_MAX < 1 << 18, "connection.row, place_high");
 
 /* socket -> state. Created on listening sockets, when they begin to listen or by the iterator of
  * the start; the kernel clones it to each connection that they accept. Freed with the socket.
@@ -198,6 +199,17 @@ extern struct free_place_map free_places SEC(".maps");
 /* Places that were ever taken: all below are, or are free again. Defined in net.bpf.c. */
 extern __u32 places_taken;
 
+static __always_inline __u32 place_of(const struct connection *c)
+{
+	return (__u32)c->place_high << 16 | c->place_low;
+}
+
+static __always_inline void set_place(struct connection *c, __u32 place)
+{
+	c->place_low = place;
+	c->place_high = place >> 16;
+}
+
 /* SERVED_MAX: all are taken. A function that is verified once. */
 __weak __noinline int take_place(void)
 {
@@ -208,34 +220,42 @@ __weak __noinline int take_place(void)
 	return places_taken < SERVED_MAX ? __sync_fetch_and_add(&places_taken, 1) : SERVED_MAX;
 }
 
-/* Put a socket that has state on the list. c: its state, which must be its own. */
-static __always_inline void list(struct connection *c, struct sock *sk)
+/* Put a socket that has state on the list; false: it is full. c: its state, which must be its
+ * own. */
+static __always_inline bool list(struct connection *c, struct sock *sk)
 {
-	__u32 index = take_place();
+	/* Other families share the tracepoint of TCP's states. */
+	__u32 index = bpf_skc_to_tcp_sock(sk) ? take_place() : SERVED_MAX;
 	struct served_socket *at = bpf_map_lookup_elem(&served, &index);
 
-	c->place = 0;
-	if (!at) {
-		count_loss(LOSS_SOCKET_ALLOC);
-		return;
-	}
-	c->place = index + 1;
+	set_place(c, 0);
+	if (!at)
+		return false;
+	set_place(c, index + 1);
 	at->state = (__u64)c;
 	at->cookie = bpf_get_socket_cookie(sk);
-	barrier();
-	WRITE_ONCE(at->sk, (__u64)sk);
+	/* A full barrier: who sees the socket sees the rest. */
+	__sync_lock_test_and_set(&at->sk, (__u64)sk);
+	return true;
+}
+
+/* The same where it gets its state. */
+static __always_inline void list_new(struct connection *c, struct sock *sk)
+{
+	if (!list(c, sk))
+		count_loss(LOSS_SOCKET_ALLOC);
 }
 
 /* Take a socket off the list, before its state is gone. */
 static __always_inline void unlist(struct connection *c, struct sock *sk)
 {
-	__u32 index = c->place - 1;
-	struct served_socket *at = c->place ? bpf_map_lookup_elem(&served, &index) : NULL;
+	__u32 place = place_of(c), index = place - 1;
+	struct served_socket *at = place ? bpf_map_lookup_elem(&served, &index) : NULL;
 
 	/* The user side may have taken it back already, and another socket may be there. */
 	if (at && __sync_val_compare_and_swap(&at->sk, (__u64)sk, 0) == (__u64)sk)
 		bpf_map_push_elem(&free_places, &index, 0);
-	c->place = 0;
+	set_place(c, 0);
 }
 
 /* --- which connections are followed ---------------------------------------------------------- */

@@ -78,8 +78,8 @@ static __always_inline void take_listener(struct sock *sk)
 		count_loss(LOSS_SOCKET_ALLOC);
 		return;
 	}
-	if (!c->place)
-		list(c, sk);
+	if (!place_of(c))
+		list_new(c, sk);
 	__sync_fetch_and_add(&sockets_found, 1);
 }
 
@@ -140,13 +140,13 @@ static __always_inline void take_connection(struct sock *sk, struct tcp_sock *tp
 		init.uncounted = 1;
 		init.earlier = 1;
 	}
-	init.place = 0;
+	set_place(&init, 0);
 	c = bpf_sk_storage_get(&connections, sk, &init, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!c) {
 		count_loss(LOSS_SOCKET_ALLOC);
 		return;
 	}
-	list(c, sk);
+	list_new(c, sk);
 	__sync_fetch_and_add(&sockets_found, 1);
 }
 
@@ -368,7 +368,7 @@ __weak __noinline int read_served(__u32 index)
 	struct served_socket *at = bpf_map_lookup_elem(&served, &index);
 	struct event_socket event = {}, *to;
 	const struct sock *sk;
-	__u64 address, cookie;
+	__u64 address, cookie, state;
 	struct connection c;
 	bool told;
 
@@ -377,10 +377,16 @@ __weak __noinline int read_served(__u32 index)
 	address = READ_ONCE(at->sk);
 	if (!address)
 		return 0;
+	cookie = READ_ONCE(at->cookie);
+	state = READ_ONCE(at->state);
 	sk = (const void *)address;
-	cookie = BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
-	if (cookie != at->cookie || bpf_probe_read_kernel(&c, sizeof(c), (const void *)at->state) ||
-	    c.place != index + 1) {
+	if ((__u64)BPF_CORE_READ(sk, __sk_common.skc_cookie.counter) != cookie ||
+	    BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_CLOSE ||
+	    bpf_probe_read_kernel(&c, sizeof(c), (const void *)state) ||
+	    place_of(&c) != index + 1) {
+		/* Another socket has the place by now. */
+		if (READ_ONCE(at->sk) != address || READ_ONCE(at->cookie) != cookie)
+			return 0;
 		if (__sync_val_compare_and_swap(&at->sk, address, 0) == address &&
 		    places_gone_cnt < SERVED_PART)
 			places_gone[places_gone_cnt++ & (SERVED_PART - 1)] = index;

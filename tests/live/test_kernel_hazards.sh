@@ -60,7 +60,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 
 fake 1 doctor
-says hazard.user_read "not tried: this kernel may lock up under it"
+says hazard.user_read "not tried: the probe could lock up this kernel"
 
 # This kernel has none.
 "$HOTRUN" doctor --format json >"$T/json" 2>&1

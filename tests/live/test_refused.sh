@@ -150,7 +150,7 @@ reports() {
 	if has "$off" scheduler-counters; then
 		says_not "$program: report: CPU time is not 0" "$T/report" "  0.00  "
 		says_not "$program: report: nor is it used by none" "$T/report" "used no CPU"
-		says "$program: report: where it comes from" "$T/report.line" "of threads estimated from samples: the kernel refused"
+		says "$program: report: where it comes from" "$T/report.line" "threads: estimated from samples, because the kernel refused"
 	fi
 	if has "$off" scheduler-counters || has "$off" requests; then
 		is "$program: the server is not called healthy" "$(python3 - "$T/report.json" $server <<'P'

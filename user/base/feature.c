@@ -125,7 +125,7 @@ const struct feature_row feature_rows[FEATURE_CNT] = {
 		{
 			ID("wakers"),
 			"wakers",
-			"nothing says which thread ended a wait",
+			"reports do not name wakers",
 			"leave out --event cycles",
 			NAMES("on_waking"),
 			NAMES(MAPS_COUNTED, MAPS_STACKS, "waker_rooms"),
@@ -166,7 +166,7 @@ const struct feature_row feature_rows[FEATURE_CNT] = {
 		{
 			ID("fast-scan"),
 			"scan of the threads that ran",
-			"nothing but CPU time: all threads are read each second",
+			"hotrun uses more CPU time: it reads all threads every second",
 			"use Linux 6.12 or later",
 			NAMES("walk_accounts"),
 			NAMES(MAPS_COUNTED, "cpus", "turns", "task_rooms"),
@@ -181,18 +181,23 @@ const char *feature_why(const struct feature_set *set, enum feature f)
 
 const char *feature_status_id(uint32_t status)
 {
-	static const char *const ids[] = {"unused", "on", "off", "refused"};
+	static const char *const ids[] = {"unused", "on", "off", "refused", "needs"};
 
 	return status < sizeof(ids) / sizeof(ids[0]) ? ids[status] : "unknown";
 }
 
 const char *feature_remedy(enum feature f, uint32_t status)
 {
-	if (status == FEATURE_REFUSED)
+	switch (status) {
+	case FEATURE_REFUSED:
 		return "report it with the output of `hotrun doctor -v`, or use another kernel";
-	if (status != FEATURE_OFF)
+	case FEATURE_NEEDS:
+		return "see the feature that it needs";
+	case FEATURE_OFF:
+		return *feature_rows[f].remedy ? feature_rows[f].remedy : "see the reason";
+	default:
 		return "";
-	return *feature_rows[f].remedy ? feature_rows[f].remedy : "see the feature that it needs";
+	}
 }
 
 static bool has(const char *const *names, const char *name)
@@ -208,7 +213,7 @@ static void switch_off_needing(struct feature_set *set, enum feature needed)
 {
 	for (enum feature f = 0; f < FEATURE_CNT; f++)
 		if (feature_is_on(set, f) && feature_rows[f].needs & FEATURE_BIT(needed))
-			feature_switch_off(set, f, FEATURE_OFF, "it needs %s: %s",
+			feature_switch_off(set, f, FEATURE_NEEDS, "it needs %s: %s",
 					   feature_rows[needed].title,
 					   feature_why(set, needed) ?: "not asked for");
 }

@@ -51,6 +51,7 @@ enum feature_status {
 	FEATURE_ON,
 	FEATURE_OFF,	 /* asked for, and it cannot be */
 	FEATURE_REFUSED, /* likewise: the kernel refuses one of its programs or maps */
+	FEATURE_NEEDS,	 /* likewise: a feature that it needs is not on */
 };
 
 #define FEATURE_WHY_BYTES 384
@@ -63,7 +64,7 @@ struct feature_set {
 
 static inline bool feature_is_off(uint32_t status)
 {
-	return status == FEATURE_OFF || status == FEATURE_REFUSED;
+	return status == FEATURE_OFF || status == FEATURE_REFUSED || status == FEATURE_NEEDS;
 }
 
 static inline bool feature_is_on(const struct feature_set *set, enum feature f)
@@ -75,7 +76,7 @@ static inline bool feature_is_on(const struct feature_set *set, enum feature f)
 const char *feature_why(const struct feature_set *set, enum feature f);
 /* All of these bits are on from now on. Those that need one that is not are off. */
 void feature_ask(struct feature_set *set, uint32_t features);
-/* "unused", "on", "off", "refused"; static. */
+/* "unused", "on", "off", "refused", "needs"; static. */
 const char *feature_status_id(uint32_t status);
 /* What to do about it, "" nothing. Static. */
 const char *feature_remedy(enum feature f, uint32_t status);

@@ -12,7 +12,7 @@ void collector_features(const struct collector *c, struct feature_set *ret_featu
 	if (c->options.switches_s > 0)
 		feature_ask(ret_features, FEATURE_BIT(FEATURE_SWITCHES));
 	if (*c->switches.why)
-		feature_switch_off(ret_features, FEATURE_SWITCHES, FEATURE_OFF, "%s",
+		feature_switch_off(ret_features, FEATURE_SWITCHES, FEATURE_REFUSED, "%s",
 				   c->switches.why);
 	if (c->asked_requests && !c->options.requests) {
 		feature_ask(ret_features, FEATURE_BIT(FEATURE_REQUESTS));
@@ -40,6 +40,12 @@ static void warn_of_namespaces(const struct collector *c)
 			 all - seen, all);
 }
 
+/* Of no use to commands that show no stacks. */
+#define OF_STACKS                                                                  \
+	(FEATURE_BIT(FEATURE_UNWIND_TABLES) | FEATURE_BIT(FEATURE_THREAD_STACKS) | \
+	 FEATURE_BIT(FEATURE_BLOCKED) | FEATURE_BIT(FEATURE_WAKERS) |              \
+	 FEATURE_BIT(FEATURE_PROGRAM_NAMES))
+
 /* Features that are off, a line each. */
 static void warn_of_features(const struct collector *c)
 {
@@ -47,9 +53,9 @@ static void warn_of_features(const struct collector *c)
 
 	collector_features(c, &set);
 	for (enum feature f = 0; f < FEATURE_CNT; f++)
-		if (feature_why(&set, f) && (c->options.samples || f == FEATURE_REQUESTS))
-			log_warn("%s is off: %s; %s", feature_rows[f].title, set.why[f],
-				 feature_rows[f].lost);
+		if (feature_why(&set, f) && (c->options.samples || !(OF_STACKS & FEATURE_BIT(f))))
+			log_warn("%s is off: %s; %s. See hotrun doctor", feature_rows[f].title,
+				 set.why[f], feature_rows[f].lost);
 }
 
 static void warn_of_capabilities(void)
@@ -77,13 +83,14 @@ void collector_announce(const struct collector *c, const char *verb)
 {
 	const struct model_host *h = &c->rooms.model->host;
 
-	log_info("%s at %u Hz (%s) on %u CPU%s: %s of all processes (%zu threads)%s, stacks of %s",
-		 verb, h->sample_hz / c->options.gear.sample_every, h->event, h->cpus_online,
+	log_info("%s at %u Hz (%s) on %u CPU%s: %s of all processes (%zu threads)%s%s%s", verb,
+		 h->sample_hz / c->options.gear.sample_every, h->event, h->cpus_online,
 		 h->cpus_online == 1 ? "" : "s",
 		 c->options.gear.quiet ? "quiet gear: CPU times and waits by the kernel's counts"
 				       : "accounts",
 		 c->rooms.model->threads_cnt, collector_sees_requests(c) ? ", requests" : "",
-		 !c->options.samples ? "no process"
+		 c->options.samples ? ", stacks of " : "",
+		 !c->options.samples ? ""
 		 : *h->filter	     ? h->filter
 				     : "all processes");
 	warn(c);

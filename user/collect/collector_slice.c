@@ -150,6 +150,9 @@ int collector_fresh_slice(struct collector *c)
 void collector_set_gear(struct collector *c, const struct collector_gear *gear)
 {
 	c->next_gear = (struct collector_gear){gear->quiet, gear->sample_every ?: 1};
-	if (!session_can_be_quiet(c->rooms.session))
+	/* Where there is one mode alone, it is that. */
+	if (!feature_is_on(session_features(c->rooms.session), FEATURE_FULL_MODE))
+		c->next_gear.quiet = true;
+	else if (!session_can_be_quiet(c->rooms.session))
 		c->next_gear.quiet = false;
 }

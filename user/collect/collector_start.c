@@ -91,6 +91,7 @@ static uint32_t kernel_off(const struct collector *c)
 	const struct feature_set *f = session_features(c->rooms.session);
 
 	return (feature_is_on(f, FEATURE_COUNTERS) ? 0 : OFF_ACCOUNTS | OFF_SWITCHES | OFF_OWN) |
+	       (session_counts_waits(c->rooms.session) ? 0 : OFF_ACCOUNTS) |
 	       (feature_is_on(f, FEATURE_CGROUPS) ? 0 : OFF_GROUPS) |
 	       (feature_is_on(f, FEATURE_RUN_QUEUES) ? 0 : OFF_QUEUES) |
 	       (c->rooms.feed ? 0 : OFF_TABLES) |

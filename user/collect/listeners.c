@@ -117,8 +117,12 @@ static int read_links(struct pass *p, int process_fd, bool network_known)
 	uint32_t links = 0;
 	struct dirent *entry;
 
-	if (!files)
-		return -errno;
+	if (!files) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
 	while (!err && (entry = readdir(files))) {
 		char link[64];
 		uint64_t inode;
@@ -126,7 +130,7 @@ static int read_links(struct pass *p, int process_fd, bool network_known)
 
 		if (entry->d_name[0] == '.')
 			continue;
-		if (links++ == LINKS_OF_ONE_MAX || p->links++ == LINKS_MAX) {
+		if (links++ >= LINKS_OF_ONE_MAX || p->links++ >= LINKS_MAX) {
 			err = -ENOSPC;
 			break;
 		}
@@ -211,8 +215,8 @@ void listeners_find(struct listeners *l)
 		if (m->processes[i].flags & PROCESS_LISTENS)
 			process_facts_want(l->facts, i);
 	if (unknown && !l->told)
-		log_warn("verdicts: whether they listen on TCP ports is not known of %u processes, "
-			 "whose open files cannot be read or are too many; they are unknown",
+		log_warn("%u processes have verdict unknown: their open files cannot be read or "
+			 "are too many, so hotrun cannot check whether they listen on TCP ports",
 			 unknown);
 	l->told |= unknown != 0;
 	end_ns = clock_now_ns();

@@ -124,7 +124,7 @@ static int examine(const struct arguments *a, struct file_requests *requests)
 	probe_host(&host, &facts);
 	if (hazards_refuse(&host))
 		snprintf(facts.session_why, sizeof(facts.session_why),
-			 "this kernel may lock up under it");
+			 "the probe could lock up this kernel");
 	else
 		probe_session(&host, &facts);
 	report.no_list = why_no_list(dotnet_read(requests, a->tgid, &list), a->tgid);

@@ -110,9 +110,9 @@ enum option_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	OPTION(0, "switches", "SECONDS", text_ ", for `hotrun timeline`", option_seconds, \
 	       .max = 60, OPTION_IN(type, field))
 /* Of commands that load programs: collector_options.ignore_hazards. */
-#define OPTION_IGNORE_HAZARD(type, field)                                                         \
-	OPTION(0, "ignore-kernel-hazard", NULL,                                                   \
-	       "record on a kernel that is known to lock up under it, too (see `hotrun doctor`)", \
+#define OPTION_IGNORE_HAZARD(type, field)                                                  \
+	OPTION(0, "ignore-kernel-hazard", NULL,                                            \
+	       "record even on a kernel that recording can lock up (see `hotrun doctor`)", \
 	       option_true, OPTION_IN(type, field))
 /* Of commands that sample: a uint32_t. */
 #define OPTION_FREQUENCY(type, field)                                                     \

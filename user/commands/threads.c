@@ -76,8 +76,8 @@ static int find_processes(struct collector *c, const char *what, uint32_t **ret_
 	if (err)
 		log_error("out of memory");
 	else if (feature_why(&features, FEATURE_COUNTERS))
-		log_error("%s: not found: processes that do not run are not known without %s", what,
-			  feature_rows[FEATURE_COUNTERS].title);
+		log_error("%s: not found; without %s hotrun knows only processes that have run",
+			  what, feature_rows[FEATURE_COUNTERS].title);
 	else
 		log_error("%s: no such process", what);
 	return EXIT_FAILED;

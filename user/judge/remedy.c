@@ -76,7 +76,8 @@ static const char *const losses[LOSS_CAUSE_CNT] = {
 	[LOSS_WAKEUP_UNSEEN] = "their run delay is missing; it stands as sleep",
 	[LOSS_ENDPOINTS] =
 		"very many are served at a time by who is named below: those are missing",
-	[LOSS_SOCKET_ALLOC] = "the kernel was short of memory: their requests are missing",
+	[LOSS_SOCKET_ALLOC] =
+		"there are more than 131,072 served sockets, or the kernel was short of memory",
 	[LOSS_ARRIVAL_UNSEEN] = "their time is not known: they are no requests here",
 	[LOSS_LISTENING] = "their processes had very many when the recording began",
 	[LOSS_SIDEBAND] = "many mappings or short processes at once: some names are missing",
@@ -105,8 +106,9 @@ const char *remedy_loss(uint32_t cause)
 
 static const char *const ends[STACK_END_CNT] = {
 	[STACK_END_UNTOLD] =
-		"callers are cut off there: record with --stacks tables, or use a build of that "
-		"library with frame pointers (-fno-omit-frame-pointer)",
+		"callers are cut off there: use unwind tables (hotrun doctor says whether they "
+		"work "
+		"here), or a build of that library with frame pointers (-fno-omit-frame-pointer)",
 	[STACK_END_NO_TABLE] = "use a build that keeps its .eh_frame section, or frame pointers",
 	[STACK_END_NOT_YET] =
 		"the first moments of a process, or of a library in it: record longer; on a full "

@@ -19,9 +19,8 @@ static const struct words words[VERDICT_CNT] = {
 		 2},
 	[VERDICT_UNKNOWN] =
 		{"unknown", "its requests were not measured",
-		 "whether requests are slow is not known: hotrun doctor says whether this host can "
-		 "measure them; else give a signal of its own, or set hurt-by = waiting (--limit) "
-		 "for what must not wait",
+		 "run hotrun doctor to see why requests are not measured; or set a health metric, "
+		 "or hurt-by = waiting (--limit) if this process must not wait",
 		 3},
 	[VERDICT_CONTENDED] =
 		{"contended", "it gets less CPU than it wants, and nobody is seen to mind",

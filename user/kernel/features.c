@@ -31,7 +31,16 @@ static bool is_of_one(const struct bpf_refusal *refusal, int err)
 {
 	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM || bpf_start_has_few_files())
 		return false;
-	return refusal->program[0] || (refusal->map[0] && err != -EPERM);
+	return refusal->program[0] || refusal->map[0];
+}
+
+/* The kernel takes no program at all. */
+static bool is_nothing_left(const struct feature_set *set)
+{
+	for (enum feature f = 0; f < FEATURE_CNT; f++)
+		if (feature_is_on(set, f) && feature_rows[f].programs)
+			return false;
+	return true;
 }
 
 /* Switches off the row that owns what was refused. False: there is none. */
@@ -74,7 +83,8 @@ int features_load(struct feature_set *set, features_configure_fn configure, void
 		if (!err)
 			break;
 		hotrun_bpf__destroy(bpf);
-		if (!is_of_one(&refusal, err) || !switch_off_refused(set, &refusal, err))
+		if (!is_of_one(&refusal, err) || !switch_off_refused(set, &refusal, err) ||
+		    is_nothing_left(set))
 			return explain_load(err, why, why_bytes);
 	}
 	*ret_bpf = bpf;

@@ -161,7 +161,7 @@ static void choose_features(struct session *s)
 				   "the kernel is older than 5.18");
 	/* Two programs would use the same room at once. */
 	if (o->cycles)
-		feature_switch_off(f, FEATURE_WAKERS, FEATURE_OFF, "not with --event cycles");
+		feature_switch_off(f, FEATURE_WAKERS, FEATURE_OFF, "--event cycles excludes it");
 }
 
 /* Without them the programs find no process that is in the tables. */
@@ -203,6 +203,18 @@ static void choose_mode(struct session *s)
 		s->options.quiet = true;
 }
 
+/* Without both there is nothing to record. */
+static int check_needed(const struct session *s, char *why, size_t why_bytes)
+{
+	const struct feature_set *f = &s->features;
+
+	if (feature_is_on(f, FEATURE_SAMPLES) || feature_is_on(f, FEATURE_COUNTERS))
+		return 0;
+	snprintf(why, why_bytes, "neither samples (%s) nor scheduler counters (%s) work here",
+		 feature_why(f, FEATURE_SAMPLES), feature_why(f, FEATURE_COUNTERS));
+	return -ENOTSUP;
+}
+
 static int load(struct session *s, char *why, size_t why_bytes)
 {
 	const struct feature_set *f = &s->features;
@@ -214,11 +226,9 @@ static int load(struct session *s, char *why, size_t why_bytes)
 		s->bpf = NULL;
 		return err;
 	}
-	if (!feature_is_on(f, FEATURE_SAMPLES) && !feature_is_on(f, FEATURE_COUNTERS)) {
-		snprintf(why, why_bytes, "neither samples nor scheduler counters work here: %s",
-			 feature_why(f, FEATURE_COUNTERS));
-		return -EPERM;
-	}
+	err = check_needed(s, why, why_bytes);
+	if (err)
+		return err;
 	choose_mode(s);
 	open_tables(s);
 	for (size_t i = 0; i < s->options.tgid_cnt; i++) {
@@ -269,17 +279,15 @@ static void detach_programs(const struct program_link *programs, size_t cnt)
 
 /* --- gears ----------------------------------------------------------------------------------- */
 
-#define SWITCH_PROGRAMS 4
+#define SWITCH_PROGRAMS 3
 
-/* Those at switches, where the kernel does not count waits with those at wakeups; and the one that
- * tells wakers. */
+/* Those at switches, where the kernel does not count waits with those at wakeups. */
 static void switch_programs(struct session *s, struct program_link programs[SWITCH_PROGRAMS])
 {
 	programs[0] = (struct program_link){s->bpf->progs.on_switch, &s->bpf->links.on_switch};
 	programs[1] = (struct program_link){s->bpf->progs.on_wakeup, &s->bpf->links.on_wakeup};
 	programs[2] =
 		(struct program_link){s->bpf->progs.on_wakeup_new, &s->bpf->links.on_wakeup_new};
-	programs[3] = (struct program_link){s->bpf->progs.on_waking, &s->bpf->links.on_waking};
 }
 
 static int attach_births(struct session *s)
@@ -304,6 +312,8 @@ static void stop_full(struct session *s)
 	s->bpf->bss->quiet_since_ns = clock_now_ns();
 	switch_programs(s, programs);
 	detach_programs(programs, SWITCH_PROGRAMS);
+	bpf_link__destroy(s->bpf->links.on_waking);
+	s->bpf->links.on_waking = NULL;
 	bpf_link__destroy(s->bpf->links.on_new_task);
 	s->bpf->links.on_new_task = NULL;
 	s->bpf->data->switches_since_ns = UINT64_MAX;
@@ -321,6 +331,9 @@ static int start_full(struct session *s)
 	err = attach_programs(programs, SWITCH_PROGRAMS);
 	if (err)
 		stop_full(s);
+	else if (feature_is_on(&s->features, FEATURE_WAKERS))
+		features_attach(&s->features, FEATURE_WAKERS, s->bpf->progs.on_waking,
+				&s->bpf->links.on_waking);
 	return err;
 }
 
@@ -455,7 +468,9 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 		err = create_accounts(s);
 		take_kernel_lacks(s);
 	}
-	return err ? explain(err, "creating the accounts", why, why_bytes) : 0;
+	if (err)
+		return explain(err, "creating the accounts", why, why_bytes);
+	return check_needed(s, why, why_bytes);
 }
 
 static int take_ring_record(void *ctx, void *data, size_t bytes)
@@ -868,6 +883,12 @@ uint64_t session_recursion_misses(struct session *s)
 bool session_can_be_quiet(const struct session *s)
 {
 	return feature_is_on(&s->features, FEATURE_LOW_OVERHEAD);
+}
+
+bool session_counts_waits(const struct session *s)
+{
+	return s->bpf->rodata->kernel_counts_waits ||
+	       feature_is_on(&s->features, FEATURE_FULL_MODE);
 }
 
 bool session_is_quiet(const struct session *s)

@@ -197,6 +197,8 @@ uint64_t session_wakers_lost(const struct session *s);
  * gear. A session that is to begin in it begins in the full one elsewhere. */
 bool session_can_be_quiet(const struct session *s);
 bool session_is_quiet(const struct session *s);
+/* Whether run delay is known: by the programs at wakeups, or by the kernel's own count. */
+bool session_counts_waits(const struct session *s);
 
 /*
  * What the BPF programs have cost those in whose time they run, since the load, in ns: their runs

@@ -230,6 +230,12 @@ void sockets_attach(struct session *s)
 	err = map_tables(s);
 	if (!err && attach_programs(s))
 		err = find_earlier(s);
+	if (!err) {
+		LIBBPF_OPTS(bpf_test_run_opts, run);
+
+		/* Some kernels may load it and refuse to run it. */
+		err = bpf_prog_test_run_opts(bpf_program__fd(s->bpf->progs.read_sockets), &run);
+	}
 	if (err)
 		feature_switch_off(&s->features, FEATURE_REQUESTS, FEATURE_OFF,
 				   "looking for served sockets: %s", strerror(-err));
@@ -385,7 +391,8 @@ void session_follow_share(struct session *s, unsigned int bucket, unsigned int s
 		shift = FOLLOW_SHIFT_MAX;
 	for (unsigned int level = shift; level < was; level++)
 		share->since[level] = turn;
-	s->bpf->bss->follows_some = 1;
+	if (shift || was)
+		s->bpf->bss->follows_some = 1;
 	if (shift < was)
 		__atomic_store_n(&share->turn, turn, __ATOMIC_RELEASE);
 	__atomic_store_n(&share->shift, (uint8_t)shift, __ATOMIC_RELEASE);

@@ -503,7 +503,6 @@ struct model_loss {
 	uint64_t count;
 };
 
-/* Names were looked up again in a finished capture. */
 /* What hotrun could do on that host: a row of base/feature.h. */
 struct model_feature {
 	const char *name; /* feature_row.id */
@@ -511,6 +510,7 @@ struct model_feature {
 	const char *why;  /* of one that is off, a clause; else "" */
 };
 
+/* Names were looked up again in a finished capture. */
 struct model_renaming {
 	int64_t time_s; /* Unix time */
 	const char *version;

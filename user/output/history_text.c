@@ -27,7 +27,7 @@ static void put_sum(FILE *out, const struct history_view *v)
 	else if (!*verdict)
 		fputs(" (nothing was judged)", out);
 	else if (f->verdict == VERDICT_UNKNOWN)
-		fputs(" that are known of (unknown: requests were not always measured)", out);
+		fputs(" known (verdict unknown: requests were not always measured)", out);
 	fprintf(out, "; CPU %s of %s on average, %s in the busiest hour\n",
 		number_fixed(history_cpus(f->cpu_ms, v->observed_ms), 2).text,
 		number_fixed((double)f->available_mcpu / 1000, 2).text,

@@ -95,7 +95,7 @@ static uint32_t known(const struct metrics_figures *f, const struct metrics_own 
 		bits |= KNOW_SAMPLES;
 	if (!(f->off & (OFF_ACCOUNTS | OFF_SWITCHES)))
 		bits |= KNOW_SWITCHES | KNOW_CPU | KNOW_WAITS;
-	if (f->off & OFF_SWITCHES)
+	if (f->off & OFF_SWITCHES && !feature_is_off(own->features.status[FEATURE_COUNTERS]))
 		bits |= KNOW_CPU | (f->off & OFF_ACCOUNTS ? 0 : KNOW_WAITS);
 	if (own->requests && !(f->off & OFF_REQUESTS))
 		bits |= KNOW_REQUESTS;
@@ -195,6 +195,14 @@ static void put_host(FILE *out, const struct metrics_figures *f, uint32_t bits)
 
 /* --- hotrun itself --------------------------------------------------------------------------- */
 
+static bool works(const struct feature_set *set, enum feature f, bool is_seen)
+{
+	/* Low-overhead mode does not see switches, by design: hotrun_full_gear says so. */
+	if (f == FEATURE_FULL_MODE && set->status[f] != FEATURE_UNUSED)
+		return feature_is_on(set, f);
+	return is_seen && !feature_is_off(set->status[f]);
+}
+
 /* Those of the table that nobody asked for have no line: 0 is always a reason to look. */
 static void put_features(FILE *out, const struct feature_set *set, uint32_t bits)
 {
@@ -213,14 +221,13 @@ static void put_features(FILE *out, const struct feature_set *set, uint32_t bits
 	};
 
 	metrics_put_family(out, "feature_enabled", "gauge",
-			   "1 when it works now; 0: by this kernel, these rights, on request or "
-			   "for the budget it is off, and its figures have no lines. The log and "
-			   "hotrun watch --status say why.");
+			   "1: on. 0: off because of the kernel, missing rights, an option or the "
+			   "budget; its figures have no lines. The log and hotrun watch --status "
+			   "give the reason.");
 	for (enum feature f = 0; f < FEATURE_CNT; f++)
 		if (seen[f] || set->status[f] != FEATURE_UNUSED)
 			fprintf(out, "hotrun_feature_enabled{feature=\"%s\"} %d\n",
-				feature_rows[f].id,
-				seen[f] ? (bits & seen[f]) != 0 : feature_is_on(set, f));
+				feature_rows[f].id, works(set, f, !seen[f] || bits & seen[f]));
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		fprintf(out, "hotrun_feature_enabled{feature=\"%s\"} %d\n", others[i].id,
 			(bits & others[i].needs) != 0);

@@ -68,7 +68,7 @@ static void switch_books(const struct report *r)
 
 	if (why) {
 		snprintf(text, sizeof(text),
-			 "of CPUs by /proc/stat, of threads estimated from samples: %s", why);
+			 "CPUs: from /proc/stat; threads: estimated from samples, because %s", why);
 		put_entry(r, "CPU time", text, true);
 	} else if (model_off(r->m) & OFF_SWITCHES) {
 		put_entry(r, "CPU time",

@@ -529,7 +529,8 @@ static const struct column_word status_words[] = {
 	{FEATURE_UNUSED, "not asked for"},
 	{FEATURE_ON, "on"},
 	{FEATURE_OFF, "off"},
-	{FEATURE_REFUSED, "off: the kernel refuses one of its BPF programs or maps"}};
+	{FEATURE_REFUSED, "off: the kernel refuses one of its BPF programs or maps"},
+	{FEATURE_NEEDS, "off: a feature that it needs is off"}};
 static const struct column feature_columns[] = {
 	C(model_feature, TEXT, name, ""),
 	C(model_feature, U32, status, "", ONE_OF(status_words)),

@@ -108,9 +108,7 @@ CREATE TABLE process (
 	parent_tgid INTEGER NOT NULL,
 	flags INTEGER NOT NULL,          -- a sum of 1 kernel thread, 2 runs CoreCLR, 4 /proc was
 	                                 -- read, 8 ended before that, 16 hotrun itself, 32 selected
-	                                 -- (-p, --cgroup), 64 has a sample, 128 its sockets were
-	                                 -- read, which is done where requests are not measured, 256
-	                                 -- listens on a TCP port
+	                                 -- (-p, --cgroup), 64 has a sample
 	start_ns INTEGER NOT NULL,       -- boottime
 	start_exact INTEGER NOT NULL,    -- 0 = start_ns is a guess from the fork event
 	born_ns INTEGER NOT NULL,        -- monotonic

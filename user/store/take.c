@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "bpf/events.h"
 
 /* NR_CPUS is at most 8192 (x86-64); bounds arrays by CPU of those who use the model. */
@@ -368,7 +369,12 @@ static int take_feature(struct reader *r, uint64_t id, union store_row *row)
 {
 	struct model *m = r->m;
 
+	char why[FEATURE_WHY_BYTES];
+
 	(void)id;
+	/* It is shown wherever a figure is n/a, and who made the capture chose it. */
+	text_copy_safe(why, sizeof(why), row->feature.why, strlen(row->feature.why));
+	row->feature.why = model_str(m, why);
 	if (GROW(m->features, m->features_cnt, m->features_cap))
 		return -ENOMEM;
 	m->features[m->features_cnt++] = row->feature;

@@ -225,12 +225,12 @@ static void take_own(struct watch *w)
 
 	own->quiet = collector_gear(w->collector).quiet;
 	own->sample_hz = m->host.sample_hz / collector_gear(w->collector).sample_every;
-	own->samples = true;
 	own->level = w->governor.level;
 	own->bpf_ns = budget_bpf_ns(w);
 	own->map_bytes = collector_map_bytes(w->collector);
 	own->requests = collector_sees_requests(w->collector);
 	collector_features(w->collector, &own->features);
+	own->samples = feature_is_on(&own->features, FEATURE_SAMPLES);
 	own->budget = w->config.budget;
 	own->cpu_ns = budget_cpu_ns(RUSAGE_SELF) + budget_cpu_ns(RUSAGE_CHILDREN);
 	own->http_cpu_ns = http_cpu_ns(w->http);
