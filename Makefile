@@ -111,7 +111,7 @@ help:
 	@echo 'make unit | bpf-tests | live | fuzz-short   parts of make test'
 	@echo 'make fuzz         each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make bench        measure the budgets beside peers (perf, bpftrace)'
-	@echo 'make guests       kernels 5.10, 6.1, 6.12 in emulated machines (downloads 90 MB)'
+	@echo 'make guests       kernels 5.10, 6.1, 6.12, newest in emulated machines (downloads 130 MB)'
 	@echo 'make verdicts     verdicts on programs whose state is known: the confusion matrix, 10 minutes'
 	@echo 'make soak         long run under churn'
 	@echo 'make check-layers | check-format | check-schema | check-page | format'

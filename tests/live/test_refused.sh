@@ -3,11 +3,14 @@
 # A kernel that refuses one BPF program of a feature (tests/support/refuse_bpf.h), for each row of the table of
 # features: that row is off and those that need it, with one reason wherever it is asked; all else has its figures.
 # tests/bpf/test_refused.c refuses every program of every row.
+# mostly waits, 90 s
 . "$(dirname "$0")/../support/live.sh"
+. "$(dirname "$0")/../support/watch.sh"
 need_root
 need_tool bpftool bpftool
 need_tool sqlite3 sqlite3
 need_tool jq jq
+need_tool curl curl
 [ -x "$LOADS/feature_rows" ] && [ -e "$LOADS/refuse_bpf.so" ] || skip "needs make workloads"
 
 # Requests and CPU time that are known: 20, one a connection; prints both.
@@ -18,7 +21,7 @@ for _ in range(20):
         s.sendall(b'GET /nothing HTTP/1.0\r\n\r\n')
         while s.recv(4096):
             pass
-while time.process_time() < 0.8:
+while time.process_time() < 0.6:
     pass
 u = resource.getrusage(resource.RUSAGE_SELF)
 print(int(1e9 * (u.ru_utime + u.ru_stime)))
@@ -184,6 +187,28 @@ commands() {
 	[ $want = 0 ] || says "$program: threads: why" "$T/threads.err" "the kernel refused BPF program $program (EPERM)"
 }
 
+# The resident recorder, which says it to those who ask.
+watched() {
+	local id
+
+	LD_PRELOAD=$LOADS/refuse_bpf.so REFUSE_BPF=$program watch_start --wakers --switches 3
+	until_true 20 answers readyz 200 && ok "$program: watch is ready" || fail "$program: watch: $(tail -3 "$T/$watcher.out")"
+	until_true 20 at_least 'hotrun_feature_enabled{feature="program-names"}' 0 || fail "$program: watch: no slice ended"
+	"$HOTRUN" watch --dir "$dir" --status >"$T/status" 2>&1
+	curl -s -m 5 "http://127.0.0.1:$http/metrics" >"$T/metrics"
+	for id in $(awk '{ print $1 }' "$T/doctor"); do
+		[ "$id" != snapshot ] || continue
+		if has "$off" "$id"; then
+			check "$program: $id: watch --status" grep -qE "^feature_off $id: .*refused BPF program $program \(EPERM\);" "$T/status"
+			says "$program: $id: metrics" "$T/metrics" "hotrun_feature_enabled{feature=\"$id\"} 0"
+		else
+			says_not "$program: $id: watch --status" "$T/status" "feature_off $id"
+		fi
+	done
+	check "$program: watch: the log" grep -qF "the kernel refused BPF program $program (EPERM)" "$T/$watcher.out"
+	watch_end
+}
+
 c=$T/c.hotrun program=
 "$LOADS/feature_rows" >"$T/rows"
 record_load && is "nothing is refused: nothing is off" "$(off_of "$c")" "" && off= && truth
@@ -198,5 +223,6 @@ for program in $(sort -u -k1,1 "$T/rows" | awk '!seen[$2]++ { print $2 }'); do
 	reasons
 	truth
 	case $off in *samples* | *scheduler-counters* | *full-mode* | *requests*) reports ;; esac
+	case $off in low-overhead | requests | *samples*) watched ;; esac
 	case $off in *snapshot* | *thread-stacks* | *samples* | *scheduler-counters*) commands ;; esac
 done

@@ -44,13 +44,14 @@ guest_fetch() {
 	mv "$folder.new" "$folder"
 }
 
-# guest_kernel VERSION: the newest signed cloud kernel of that series; its file in $kernel.
+# guest_kernel VERSION: the newest signed cloud kernel of that series, or of all (newest); its file in $kernel.
 guest_kernel() {
-	local package
+	local package series="${1//./\\.}\."
 
+	[ "$1" != newest ] || series='[0-9]'
 	if [ ! -e "$G/linux-$1" ]; then
 		guest_apt || return 1
-		package=$(APT_CONFIG=$G/apt/conf apt-cache search -n "^linux-image-${1//./\\.}\..*-cloud-amd64\$" |
+		package=$(APT_CONFIG=$G/apt/conf apt-cache search -n "^linux-image-$series.*-cloud-amd64\$" |
 			awk '{ print $1 }' | sort -V | tail -1)
 		[ -n "$package" ] || { echo "no kernel $1 in Debian" >&2; return 1; }
 		# Since 7.3 the kernel itself is in a package of its own.
@@ -58,7 +59,7 @@ guest_kernel() {
 			package=${package/-image-/-binary-}
 		guest_fetch "linux-$1" "$package" || return 1
 	fi
-	kernel=$(echo "$G/linux-$1"/boot/vmlinuz-*)
+	kernel=$(ls "$G/linux-$1"/{boot/vmlinuz-*,usr/lib/modules/*/vmlinuz} 2>/dev/null)
 }
 
 # QEMU before 8 corrupts 6.12 guests with several CPUs (cmpxchg16b). Sets the array $qemu.

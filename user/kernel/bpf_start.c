@@ -118,20 +118,23 @@ bool bpf_start_has_few_files(void)
 	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < BPF_START_FILES;
 }
 
-/* Under lockdown the verifier does not know the functions that read kernel memory. Containers have
- * no securityfs to look it up in. */
+/* Containers have no securityfs to look it up in. */
+const char *bpf_start_suspects_lockdown(void)
+{
+	return access("/sys/kernel/security/lockdown", R_OK)
+		       ? "; perhaps kernel lockdown in confidentiality mode, which cannot be told "
+			 "here: /sys/kernel/security is not mounted"
+		       : "";
+}
+
 int explain_load(int err, char *why, size_t why_bytes)
 {
 	if (err == -EINVAL && bpf_start_has_few_files())
 		err = -EMFILE;
 	if (err != -EINVAL)
 		return explain(err, "loading the BPF programs", why, why_bytes);
-	snprintf(
-		why, why_bytes, "the kernel refuses the BPF programs (-v shows its reasons)%s",
-		access("/sys/kernel/security/lockdown", R_OK)
-			? "; perhaps kernel lockdown in confidentiality mode, which cannot be told "
-			  "here: /sys/kernel/security is not mounted"
-			: "");
+	snprintf(why, why_bytes, "the kernel refuses the BPF programs (-v shows its reasons)%s",
+		 bpf_start_suspects_lockdown());
 	return err;
 }
 

@@ -31,4 +31,6 @@ bool bpf_start_has_few_files(void);
 int explain(int err, const char *what, char *why, size_t why_bytes);
 /* Of a load that failed. */
 int explain_load(int err, char *why, size_t why_bytes);
+/* A clause to go behind a reason; "" where lockdown can be asked about. Static. */
+const char *bpf_start_suspects_lockdown(void);
 #endif

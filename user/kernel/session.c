@@ -210,8 +210,12 @@ static int check_needed(const struct session *s, char *why, size_t why_bytes)
 
 	if (feature_is_on(f, FEATURE_SAMPLES) || feature_is_on(f, FEATURE_COUNTERS))
 		return 0;
-	snprintf(why, why_bytes, "neither samples (%s) nor scheduler counters (%s) work here",
-		 feature_why(f, FEATURE_SAMPLES), feature_why(f, FEATURE_COUNTERS));
+	/* Under lockdown the verifier does not know the functions that read kernel memory. */
+	snprintf(why, why_bytes, "neither samples (%s) nor scheduler counters (%s) work here%s",
+		 feature_why(f, FEATURE_SAMPLES), feature_why(f, FEATURE_COUNTERS),
+		 strstr(feature_why(f, FEATURE_COUNTERS), "unknown func bpf_probe_read")
+			 ? bpf_start_suspects_lockdown()
+			 : "");
 	return -ENOTSUP;
 }
 
