@@ -59,7 +59,7 @@ guest_kernel() {
 			package=${package/-image-/-binary-}
 		guest_fetch "linux-$1" "$package" || return 1
 	fi
-	kernel=$(ls "$G/linux-$1"/{boot/vmlinuz-*,usr/lib/modules/*/vmlinuz} 2>/dev/null)
+	kernel=$(find "$G/linux-$1" -name 'vmlinuz*')
 }
 
 # QEMU before 8 corrupts 6.12 guests with several CPUs (cmpxchg16b). Sets the array $qemu.
