@@ -34,15 +34,6 @@ static bool is_of_one(const struct bpf_refusal *refusal, int err)
 	return refusal->program[0] || refusal->map[0];
 }
 
-/* The kernel takes no program at all. */
-static bool is_nothing_left(const struct feature_set *set)
-{
-	for (enum feature f = 0; f < FEATURE_CNT; f++)
-		if (feature_is_on(set, f) && feature_rows[f].programs)
-			return false;
-	return true;
-}
-
 /* Switches off the row that owns what was refused. False: there is none. */
 static bool switch_off_refused(struct feature_set *set, const struct bpf_refusal *refusal, int err)
 {
@@ -83,8 +74,7 @@ int features_load(struct feature_set *set, features_configure_fn configure, void
 		if (!err)
 			break;
 		hotrun_bpf__destroy(bpf);
-		if (!is_of_one(&refusal, err) || !switch_off_refused(set, &refusal, err) ||
-		    is_nothing_left(set))
+		if (!is_of_one(&refusal, err) || !switch_off_refused(set, &refusal, err))
 			return explain_load(err, why, why_bytes);
 	}
 	*ret_bpf = bpf;

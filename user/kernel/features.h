@@ -17,8 +17,8 @@ struct hotrun_bpf;
 typedef int (*features_configure_fn)(void *ctx, struct hotrun_bpf *bpf);
 
 /*
- * 0, with the object, owned, and each feature of the set on or off with its reason. Negative errno
- * where no feature is left, or it is not for one program or map: then a sentence for people is in
+ * 0, with the object, owned, and each feature of the set on or off with its reason; also where all
+ * are off. Negative errno where it is not for one program or map: then a sentence for people is in
  * why.
  */
 int features_load(struct feature_set *set, features_configure_fn configure, void *ctx, char *why,

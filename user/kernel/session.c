@@ -210,6 +210,8 @@ static int check_needed(const struct session *s, char *why, size_t why_bytes)
 
 	if (feature_is_on(f, FEATURE_SAMPLES) || feature_is_on(f, FEATURE_COUNTERS))
 		return 0;
+	if (strstr(feature_why(f, FEATURE_COUNTERS), "(EPERM"))
+		return explain(-EPERM, "loading the BPF programs", why, why_bytes);
 	/* Under lockdown the verifier does not know the functions that read kernel memory. */
 	snprintf(why, why_bytes, "neither samples (%s) nor scheduler counters (%s) work here%s",
 		 feature_why(f, FEATURE_SAMPLES), feature_why(f, FEATURE_COUNTERS),
