@@ -192,10 +192,10 @@ static __always_inline __u64 interval_of(const struct account *account, __u64 no
 /* Asleep by its own state. */
 static __always_inline bool is_asleep(struct task_struct *task)
 {
-	if (task->on_cpu || task->__state == TASK_RUNNING || task->__state == TASK_WAKING)
+	if (compat_on_cpu(task) || task->__state == TASK_RUNNING || task->__state == TASK_WAKING)
 		return false;
 	/* Preempted on its way to sleep it waits. */
-	return !task->on_rq ||
+	return !compat_on_rq(task) ||
 	       (bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed);
 }
 

@@ -52,7 +52,7 @@ static __always_inline void mark_sleep(struct account *account, struct task_stru
 {
 	__u32 state = task->__state;
 
-	if (!task->on_cpu && state != TASK_RUNNING)
+	if (!compat_on_cpu(task) && state != TASK_RUNNING)
 		__sync_val_compare_and_swap(&account->state, STATE_UNKNOWN,
 					    is_uninterruptible(state) ? STATE_UNINTERRUPTIBLE
 								      : STATE_BLOCKED);
@@ -103,7 +103,7 @@ static __always_inline bool copy_account(struct account *from, struct account *t
 /* The state that a thread whose account has seen nothing yet is in, by the thread itself. */
 static __always_inline __u32 state_now(struct task_struct *task)
 {
-	if (task->on_cpu)
+	if (compat_on_cpu(task))
 		return STATE_RUNNING;
 	if (task->__state == TASK_RUNNING)
 		return STATE_WAITING;
@@ -190,8 +190,8 @@ static __always_inline void add_interval(struct event_task *event, const struct 
 		return;
 	if (state == STATE_RUNNING) {
 		/* A switch out that was not seen leaves the state behind; so does one back. */
-		if (task->on_cpu && (clock->last_switch_ns < switches_since_ns ||
-				     clock->running_task == (__u64)task))
+		if (compat_on_cpu(task) && (clock->last_switch_ns < switches_since_ns ||
+					    clock->running_task == (__u64)task))
 			event->sched.on_cpu_ns += ns;
 		return;
 	}
@@ -546,7 +546,7 @@ static __always_inline void go_full(struct account *account, struct task_struct 
 	if (kernel_counts_waits)
 		mark_queue(account, queue);
 	mark_sleep(account, task);
-	if (task->on_cpu)
+	if (compat_on_cpu(task))
 		note_running(task, account->cpu, now);
 }
 

@@ -33,6 +33,18 @@ static __always_inline __u32 compat_delayed_tasks(struct rq *rq)
 	return 0;
 }
 
+/* Both are bytes since 7.3, before that words: a load that the compiler makes of a field as the
+ * type here has it, libbpf does not always fit to that. */
+static __always_inline bool compat_on_cpu(const struct task_struct *task)
+{
+	return BPF_CORE_READ_BITFIELD(task, on_cpu);
+}
+
+static __always_inline bool compat_on_rq(const struct task_struct *task)
+{
+	return BPF_CORE_READ_BITFIELD(task, on_rq);
+}
+
 /* The queue of a task on its CPU, that of its group; NULL without group scheduling
  * (CONFIG_FAIR_GROUP_SCHED). The verifier must trust the pointer. Ask once and hand it on: a
  * pointer that is read from a trusted one costs the verifier since 6.4 up to four searches of all

@@ -14,7 +14,7 @@ static __always_inline __u64 waited_so_far_of(struct task_struct *task)
 
 	barrier(); /* a wait that ends in between must not count twice */
 	queued = task->sched_info.last_queued;
-	if (!task->on_cpu && task->__state == TASK_RUNNING && queued && queue &&
+	if (!compat_on_cpu(task) && task->__state == TASK_RUNNING && queued && queue &&
 	    queue->rq->clock > queued)
 		waited += queue->rq->clock - queued;
 	return waited;
@@ -25,7 +25,7 @@ static __always_inline __u32 flags_of(struct task_struct *task)
 	struct cfs_rq *queue = compat_queue(task);
 	__u32 flags = task->flags & PF_KTHREAD ? COUNTS_KERNEL_THREAD : 0;
 
-	if (task->on_cpu)
+	if (compat_on_cpu(task))
 		flags |= COUNTS_ON_CPU;
 	else if (task->__state == TASK_RUNNING && queue && compat_throttled_now(queue))
 		flags |= COUNTS_THROTTLED;

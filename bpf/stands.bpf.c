@@ -331,7 +331,7 @@ static __always_inline void read_standing(struct stand_room *r, struct task_stru
 
 	e->switches = switches_of(task);
 	barrier();
-	if (task->on_cpu) {
+	if (compat_on_cpu(task)) {
 		e->flags |= STAND_RUNS;
 		return;
 	}
@@ -341,7 +341,7 @@ static __always_inline void read_standing(struct stand_room *r, struct task_stru
 	else if (!(e->flags & STAND_KERNEL_THREAD))
 		read_user(r, task);
 	barrier();
-	if (switches_of(task) != e->switches || task->on_cpu)
+	if (switches_of(task) != e->switches || compat_on_cpu(task))
 		e->flags |= STAND_MOVED;
 }
 
@@ -372,7 +372,7 @@ static __always_inline void begin(struct event_stand *e, struct task_struct *tas
 	e->process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	e->thread_start_ns = task->start_boottime;
 	e->state = state_letter(task->__state, task->exit_state);
-	e->age_ns = age_of(task, task->on_cpu);
+	e->age_ns = age_of(task, compat_on_cpu(task));
 	e->ns_tid = own_tid(task);
 	if (task->flags & PF_KTHREAD)
 		e->flags |= STAND_KERNEL_THREAD;
@@ -385,7 +385,7 @@ static __always_inline bool is_blocked(struct task_struct *task)
 {
 	__u8 state = state_letter(task->__state, task->exit_state);
 
-	return !task->on_cpu && !(task->flags & PF_KTHREAD) &&
+	return !compat_on_cpu(task) && !(task->flags & PF_KTHREAD) &&
 	       (state == 'S' || state == 'D' || state == 'T' || state == 't');
 }
 
@@ -448,7 +448,7 @@ static __always_inline bool sleeps_long(struct task_struct *task)
 {
 	__u64 age;
 
-	if (!stand_awake_ns || task->on_cpu || task->__state == TASK_RUNNING ||
+	if (!stand_awake_ns || compat_on_cpu(task) || task->__state == TASK_RUNNING ||
 	    state_letter(task->__state, task->exit_state) == 'D')
 		return false;
 	age = age_of(task, false);

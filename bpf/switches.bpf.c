@@ -99,7 +99,7 @@ int BPF_PROG(note_switch, bool preempt, struct task_struct *prev, struct task_st
  * is put off (delayed dequeue, 6.12 on). */
 static __always_inline bool is_awake(struct task_struct *task)
 {
-	return task->on_rq &&
+	return compat_on_rq(task) &&
 	       !(bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed);
 }
 

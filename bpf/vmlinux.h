@@ -138,8 +138,8 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
-	int on_rq;
+	unsigned int on_cpu; /* read by compat_on_cpu() */
+	unsigned int on_rq;  /* compat_on_rq() */
 	int exit_state;
 	int pid;
 	int tgid;
