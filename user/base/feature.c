@@ -80,7 +80,7 @@ const struct feature_row feature_rows[FEATURE_CNT] = {
 		{
 			ID("low-overhead"),
 			"low-overhead mode",
-			"hotrun watch stays in full mode",
+			"hotrun watch cannot change its mode",
 			"use a kernel with CONFIG_SCHED_INFO=y",
 			NAMES("change_gear"),
 			NAMES(MAPS_COUNTED, "cpus", "turns", "task_rooms"),
