@@ -383,9 +383,6 @@ struct event_counts {
 /* What a kernel cannot tell. */
 #define KERNEL_WITHOUT_GROUPS 0x1 /* built without group scheduling */
 #define KERNEL_WITHOUT_QUEUES 0x2 /* its run queues are laid out in a way not known */
-#define KERNEL_WITHOUT_REQUESTS \
-	0x4 /* neither the tracepoint of sends (6.3) nor a hook on tcp_sendmsg (fexit: arm64 since
-	     * 6.4): requests are not seen */
 
 /* Slots of cpu_clock.queue: ticks that found so many waiting threads; the last but one 10 and more,
  * the last one: could not be read. */

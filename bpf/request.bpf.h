@@ -176,9 +176,8 @@ extern const volatile __u64 slow_ns;
 
 /*
  * Index -> a socket with state. A socket is listed when it gets state and taken out when it closes,
- * so a pass reads these sockets alone, in whatever network namespace they are. Read by the user
- * side through memory. Size: 3 MiB; sockets beyond it are counted as LOSS_SOCKET_ALLOC. Defined in
- * net.bpf.c.
+ * so a pass (read_sockets) reads these sockets alone, in whatever network namespace they are. Size:
+ * 3 MiB; sockets beyond it are counted as LOSS_SOCKET_ALLOC. Defined in net.bpf.c.
  */
 struct served_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -32,10 +32,11 @@ struct {
 	__type(value, struct event_socket);
 } socket_rows SEC(".maps");
 
-/* Set by the user side before a pass: from which place on, and that connections are left out of
- * tracking, or were. Where read_sockets goes on, and rows so far. */
+/* The place where read_sockets goes on; set by the user side before a pass. */
 __u32 served_at = 0;
+/* Some connections are not tracked, or were not. Set by the user side. */
 __u32 follows_some = 0;
+/* Rows since the user side set it to 0. */
 __u32 socket_rows_cnt = 0;
 /* Connections that are followed and have spoken, where not all are. */
 __u32 connections_followed = 0;

@@ -67,7 +67,7 @@ static void warn_of_capabilities(void)
 			 missing);
 }
 
-static void warn(const struct collector *c)
+void collector_warn(const struct collector *c)
 {
 	if (c->options.samples && !c->rooms.model->kernel_text)
 		log_warn("kernel names are off: kallsyms is hidden");
@@ -93,10 +93,5 @@ void collector_announce(const struct collector *c, const char *verb)
 		 !c->options.samples ? ""
 		 : *h->filter	     ? h->filter
 				     : "all processes");
-	warn(c);
-}
-
-void collector_warn(const struct collector *c)
-{
-	warn(c);
+	collector_warn(c);
 }
