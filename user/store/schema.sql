@@ -108,7 +108,9 @@ CREATE TABLE process (
 	parent_tgid INTEGER NOT NULL,
 	flags INTEGER NOT NULL,          -- a sum of 1 kernel thread, 2 runs CoreCLR, 4 /proc was
 	                                 -- read, 8 ended before that, 16 hotrun itself, 32 selected
-	                                 -- (-p, --cgroup), 64 has a sample
+	                                 -- (-p, --cgroup), 64 has a sample, 128 its sockets were
+	                                 -- read, which is done where requests are not measured, 256
+	                                 -- listens on a TCP port
 	start_ns INTEGER NOT NULL,       -- boottime
 	start_exact INTEGER NOT NULL,    -- 0 = start_ns is a guess from the fork event
 	born_ns INTEGER NOT NULL,        -- monotonic
@@ -496,7 +498,8 @@ CREATE TABLE feature (
 	id INTEGER PRIMARY KEY,
 	name TEXT NOT NULL,
 	status INTEGER NOT NULL,         -- 0 not asked for, 1 on, 2 off, 3 off: the kernel refuses
-	                                 -- one of its BPF programs or maps
+	                                 -- one of its BPF programs or maps, 4 off: a feature that
+	                                 -- it needs is off
 	why TEXT NOT NULL                -- it is off; "" = it is not
 );
 

@@ -40,7 +40,7 @@ Test(feature, one_that_is_refused_takes_those_with_it_that_need_it_and_no_other)
 	cr_expect_str_eq(feature_why(&set, FEATURE_WAKERS),
 			 "it needs blocked time: it needs thread stacks: no reason");
 	cr_expect_eq(set.status[FEATURE_THREAD_STACKS], FEATURE_REFUSED);
-	cr_expect_eq(set.status[FEATURE_BLOCKED], FEATURE_OFF);
+	cr_expect_eq(set.status[FEATURE_BLOCKED], FEATURE_NEEDS);
 	/* The first reason stays. */
 	feature_switch_off(&set, FEATURE_THREAD_STACKS, FEATURE_OFF, "another");
 	cr_expect_str_eq(feature_why(&set, FEATURE_THREAD_STACKS), "no reason");
