@@ -217,16 +217,18 @@ struct event_exec {
 	0x100 /* of a look: it has not run since an earlier one, whose record
 				   * tells the rest */
 
-#define STAND_MONITOR 0x200 /* monitor is told */
-/* Of the user side: it waits for a System.Threading.Lock of .NET, and who holds that is told. With
- * STAND_MONITOR, for one that may be a monitor's: .NET 11. */
+/* Of the user side: it waits for a lock of .NET, and who holds that is told: a monitor, a
+ * System.Threading.Lock, or one that may be either: .NET 11. */
+#define STAND_MONITOR	  0x200
 #define STAND_LOCK_OBJECT 0x400
 
 /* Passes that may be there at a time: those that hang in the memory of a process, and one more. */
 #define STAND_PASSES_MOST 3
 
-/* Processes in which monitors are looked for: keys of the map `stand_monitors`. */
-#define STAND_MONITORS_MAX 1024
+/* Two addresses of the caller: of a page that is present, and of one that is absent. */
+struct page_trial {
+	__u64 present, absent;
+};
 
 /* Where one thread stands; bytes of its user stack follow, from sp on. */
 struct event_stand {
@@ -250,10 +252,6 @@ struct event_stand {
 	__u32 ns_tid; /* as its own namespace sees it */
 	char comm[TASK_COMM_BYTES];
 	__u32 lock[4];
-	/* Who holds the monitor of a .NET runtime that it seems to wait for, as its own namespace
-	 * sees that thread. Whether it does wait for one its frames tell. */
-	__u32 monitor;
-	__u32 pad2;
 	__u64 kernel[STAND_KERNEL_FRAMES]; /* leaf first; kernel_cnt of them */
 };
 
@@ -751,7 +749,7 @@ _Static_assert(sizeof(struct event_stack) == 40, "event_stack");
 _Static_assert(sizeof(struct sched_figures) == 64, "sched_figures");
 _Static_assert(sizeof(struct event_task) == 280, "event_task");
 _Static_assert(sizeof(struct event_exec) == 1056, "event_exec");
-_Static_assert(sizeof(struct event_stand) == 552, "event_stand");
+_Static_assert(sizeof(struct event_stand) == 544, "event_stand");
 _Static_assert(sizeof(struct event_counts) == 96, "event_counts");
 _Static_assert(sizeof(struct event_waker) == 96, "event_waker");
 _Static_assert(sizeof(struct switch_row) == 48, "switch_row");

@@ -5,6 +5,7 @@
  * walks that piece. Kernels since 5.18 (bpf_copy_from_user_task and iterators that may sleep).
  */
 #include "account.bpf.h"
+#include "pages.bpf.h"
 
 #define USER_CODE_64	 0x33  /* __USER_CS, arch/x86/include/asm/segment.h */
 #define VM_UFFD_MISSING	 0x200 /* include/linux/mm.h */
@@ -43,29 +44,9 @@ struct {
 	__type(value, struct look_share);
 } look_shares SEC(".maps");
 
-/* tgid -> 1: .NET runtimes, whose monitors are looked for in a pass over all threads. Written by
- * the user side. Size: services of a large host; those that nobody looked at for longest make
- * room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, STAND_MONITORS_MAX);
-	__type(key, __u32);
-	__type(value, __u8);
-} stand_monitors SEC(".maps");
-
-/* A search for a monitor, under way. */
-struct monitor_scan {
-	__u64 found, last; /* addresses: of one, and that was looked at last */
-	__u32 tid;	   /* who holds it */
-	__u32 times;	   /* its address was met again */
-	__u32 others;	   /* that were found as well */
-	__u32 points;
-};
-
 struct stand_room {
 	struct event_stand event;
 	__u8 stack[STAND_STACK_BYTES];
-	struct monitor_scan scan;
 };
 
 /*
@@ -157,91 +138,11 @@ static __always_inline void read_lock(struct event_stand *e, struct task_struct 
 {
 	__u64 at = e->args[0];
 
-	if (at & 3 || area_end(task, at) < at + sizeof(e->lock))
+	if (at & 3 || area_end(task, at) < at + sizeof(e->lock) ||
+	    present_bytes(task->mm, at, sizeof(e->lock)) < sizeof(e->lock))
 		return;
 	if (!bpf_copy_from_user_task(e->lock, sizeof(e->lock), (void *)at, task, 0))
 		e->flags |= STAND_LOCK;
-}
-
-/*
- * The begin of a monitor that threads wait for, as the runtimes of .NET 8 to 10 have it (AwareLock,
- * src/coreclr/vm/syncblk.h): a state, whose lowest bit says that it is held and all above 63 how
- * many wait; how often it was entered; who holds it, for the runtime and for the system.
- */
-struct monitor {
-	__u32 state, recursion;
-	__u64 by;
-	__u64 by_tid;
-};
-#define MONITOR_HELD	      0x1
-#define MONITOR_WAITERS_SHIFT 6
-#define MONITOR_ENTERED_MOST  0x10000
-#define TID_MOST	      4194304 /* PID_MAX_LIMIT, include/linux/threads.h */
-
-static __always_inline bool is_monitor(const struct monitor *m, __u32 own_tid)
-{
-	return m->state & MONITOR_HELD && m->state >> MONITOR_WAITERS_SHIFT && m->recursion &&
-	       m->recursion < MONITOR_ENTERED_MOST && (__u32)m->by && m->by_tid &&
-	       m->by_tid <= TID_MOST && m->by_tid != own_tid;
-}
-
-/* Words of a stack that are looked at: the frames of the runtime that wait are among them; and
- * those among these that may point at one. */
-#define MONITOR_WORDS  320
-#define MONITOR_POINTS 96
-
-struct scan_call {
-	struct task_struct *task;
-	struct stand_room *room;
-};
-
-/* One word of the stack. 1: no more of them. */
-static long scan_word(__u32 i, struct scan_call *call)
-{
-	struct stand_room *r = call->room;
-	struct monitor_scan *scan = &r->scan;
-	struct event_stand *e = &r->event;
-	struct monitor m;
-	__u64 at;
-
-	if (i >= MONITOR_WORDS || i * 8 + 8 > e->stack_bytes || scan->points >= MONITOR_POINTS)
-		return 1;
-	at = *(__u64 *)(r->stack + i * 8);
-	if (scan->found && at == scan->found) {
-		scan->times++;
-		return 0;
-	}
-	/* Not in this stack, nor in the half of the kernel. */
-	if (at & 7 || at < 65536 || at >> 47 || at - e->sp < e->stack_bytes || at == scan->last)
-		return 0;
-	scan->last = at;
-	if (area_end(call->task, at) < at + sizeof(m))
-		return 0;
-	scan->points++;
-	if (bpf_copy_from_user_task(&m, sizeof(m), (void *)at, call->task, 0) ||
-	    !is_monitor(&m, e->ns_tid))
-		return 0;
-	scan->others += scan->found != 0;
-	scan->found = at;
-	scan->tid = m.by_tid;
-	return 0;
-}
-
-/*
- * Who waits for a monitor has its address on the stack, several times: it is the runtime's own
- * functions that wait. One and the same, twice, of what looks like a monitor that somebody else
- * holds; none where there are two. Worst cost: 100 us.
- */
-static __always_inline void find_monitor(struct stand_room *r, struct task_struct *task)
-{
-	struct scan_call call = {task, r};
-
-	r->scan = (struct monitor_scan){};
-	bpf_loop(MONITOR_WORDS, scan_word, &call, 0);
-	if (!r->scan.times || r->scan.others)
-		return;
-	r->event.monitor = r->scan.tid;
-	r->event.flags |= STAND_MONITOR;
 }
 
 /* Of a thread that is not on a CPU. */
@@ -249,7 +150,7 @@ static __always_inline void read_user(struct stand_room *r, struct task_struct *
 {
 #ifdef __TARGET_ARCH_x86
 	struct event_stand *e = &r->event;
-	__u64 end, bytes, top;
+	__u64 end, bytes, top, present;
 	struct pt_regs regs;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task))) {
@@ -280,16 +181,18 @@ static __always_inline void read_user(struct stand_room *r, struct task_struct *
 		e->flags |= STAND_DEEP;
 		bytes = STAND_STACK_MOST & ~7ull;
 	}
+	present = present_bytes(task->mm, e->sp, bytes);
+	if (present < bytes) {
+		e->flags |= present ? STAND_DEEP : STAND_UNREADABLE;
+		bytes = present & ~7ull;
+	}
 	bytes &= STAND_STACK_MOST; /* for the verifier */
 	if (bpf_copy_from_user_task(r->stack, bytes, (void *)e->sp, task, 0))
 		e->flags |= STAND_UNREADABLE;
 	else
 		e->stack_bytes = bytes;
-	if (e->call != CALL_FUTEX)
-		return;
-	read_lock(e, task);
-	if (!stand_look.pass && bpf_map_lookup_elem(&stand_monitors, &e->tgid))
-		find_monitor(r, task);
+	if (e->call == CALL_FUTEX)
+		read_lock(e, task);
 #else
 	r->event.flags |= STAND_NO_USER;
 #endif
@@ -502,4 +405,15 @@ int read_stands(struct bpf_iter__task *ctx)
 	r->event.header.size = sizeof(r->event) + bytes;
 	bpf_seq_write(ctx->meta->seq, r, sizeof(r->event) + bytes);
 	return 0;
+}
+
+/* Run by user space, once, before anything is read. */
+SEC("syscall")
+int find_page_tables(struct page_trial *trial)
+{
+#ifdef __TARGET_ARCH_x86
+	return learn_page_tables(trial);
+#else
+	return 0; /* nothing is read of user stacks there */
+#endif
 }

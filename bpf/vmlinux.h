@@ -103,7 +103,12 @@ struct thread_info {
 	__u32 cpu;
 };
 
+typedef struct {
+	unsigned long pgd;
+} pgd_t;
+
 struct mm_struct {
+	pgd_t *pgd;
 	unsigned long arg_start, arg_end;
 };
 

@@ -149,7 +149,7 @@ static uint64_t lock_of(struct search *s, const struct perfmap_lock_wait *w, str
 	return found;
 }
 
-static uint32_t holder_of(struct search *s, const struct perfmap_lock_wait *w)
+static uint32_t lock_holder(struct search *s, const struct perfmap_lock_wait *w)
 {
 	struct lock lock = {0}, again;
 	uint64_t address = lock_of(s, w, &lock);
@@ -175,9 +175,12 @@ static bool tells(const struct perfmap_runtime *runtime)
 }
 
 int perfmap_locks_find(struct perfmap_memory_reader *r, const struct perfmap_runtime *runtime,
-		       const struct perfmap_lock_wait *waits, size_t cnt, uint32_t *ret_holders)
+		       const struct perfmap_lock_wait *waits, size_t cnt,
+		       struct perfmap_lock_holder *ret_holders)
 {
 	struct search s = {.r = r, .runtime = runtime};
+	uint32_t kind = PERFMAP_LOCK_OBJECT |
+			(perfmap_locks_are_monitors(runtime) ? PERFMAP_LOCK_MONITOR : 0);
 	int err;
 
 	if (!tells(runtime))
@@ -186,8 +189,11 @@ int perfmap_locks_find(struct perfmap_memory_reader *r, const struct perfmap_run
 	if (!s.threads)
 		return -ENOMEM;
 	err = read_threads(&s);
-	for (size_t i = 0; !err && i < cnt; i++)
-		ret_holders[i] = holder_of(&s, &waits[i]);
+	for (size_t i = 0; !err && i < cnt; i++) {
+		uint32_t tid = lock_holder(&s, &waits[i]);
+
+		ret_holders[i] = (struct perfmap_lock_holder){tid, tid ? kind : 0};
+	}
 	free(s.threads);
 	return err;
 }
@@ -195,4 +201,59 @@ int perfmap_locks_find(struct perfmap_memory_reader *r, const struct perfmap_run
 bool perfmap_locks_are_monitors(const struct perfmap_runtime *runtime)
 {
 	return has_own_numbers(&runtime->layout);
+}
+
+/* --- monitors before .NET 11 ------------------------------------------------------------------ */
+
+/* The begin of one: a state, whose lowest bit says that it is held and all above 63 how many wait;
+ * how often it was entered; who holds it, for the runtime and for the system. */
+struct monitor {
+	uint32_t state, recursion;
+	uint64_t owner;
+	uint64_t owner_tid;
+};
+#define MONITOR_HELD	1u
+#define MONITOR_WAITERS 6u
+
+static bool read_monitor(perfmap_memory_read read, void *source, uint64_t address, uint32_t tid,
+			 struct monitor *ret)
+{
+	return is_address(address) && read(source, ret, sizeof(*ret), address) == sizeof(*ret) &&
+	       ret->state & MONITOR_HELD && ret->state >> MONITOR_WAITERS && ret->recursion &&
+	       ret->recursion < RECURSION_MOST && (uint32_t)ret->owner && ret->owner_tid &&
+	       ret->owner_tid <= TID_MAX && ret->owner_tid != tid;
+}
+
+/* Who waits for a monitor has its address on its stack several times: it is the runtime's own
+ * functions that wait. Nobody holds it where there are two that look like one. */
+static uint32_t monitor_holder(perfmap_memory_read read, void *source,
+			       const struct perfmap_lock_wait *w)
+{
+	struct monitor m, found = {0};
+	uint64_t address = 0;
+
+	for (uint32_t i = 0; i < w->points_cnt && i < PERFMAP_LOCK_POINTS; i++) {
+		if (!read_monitor(read, source, w->points[i], w->tid, &m))
+			continue;
+		if (address || i >= w->often_cnt)
+			return 0;
+		address = w->points[i];
+		found = m;
+	}
+	return address && read_monitor(read, source, address, w->tid, &m) &&
+			       m.owner_tid == found.owner_tid
+		       ? (uint32_t)found.owner_tid
+		       : 0;
+}
+
+void perfmap_memory_monitors(perfmap_memory_read read, void *source,
+			     const struct perfmap_lock_wait *waits, size_t cnt,
+			     struct perfmap_lock_holder *holders)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t tid = monitor_holder(read, source, &waits[i]);
+
+		if (tid)
+			holders[i] = (struct perfmap_lock_holder){tid, PERFMAP_LOCK_MONITOR};
+	}
 }

@@ -255,7 +255,7 @@ void perfmap_memory_names(struct perfmap_memory *m, const uint64_t *addresses, s
 }
 
 int perfmap_memory_holders(struct perfmap_memory *m, const struct perfmap_lock_wait *waits,
-			   size_t cnt, uint32_t *ret_holders)
+			   size_t cnt, struct perfmap_lock_holder *ret_holders)
 {
 	perfmap_memory_begin(&m->reader);
 	m->reader.notes = false;

@@ -128,14 +128,27 @@ struct perfmap_lock_wait {
 	uint64_t points[PERFMAP_LOCK_POINTS];
 };
 
+/* What a thread waits for, a sum: of .NET 11 nobody can tell these apart. */
+#define PERFMAP_LOCK_OBJECT  0x1u /* a System.Threading.Lock */
+#define PERFMAP_LOCK_MONITOR 0x2u
+
+struct perfmap_lock_holder {
+	uint32_t
+		tid; /* as its process sees it; 0 = the thread waits for none, or nobody can tell */
+	uint32_t kind; /* PERFMAP_LOCK_*, 0 with tid */
+};
+
 /*
  * Who holds the lock (System.Threading.Lock; of .NET 11 monitors, too) for which each of these
- * threads waits: ids of threads as their process sees them, 0 = it waits for none, or nobody can
- * tell. Believed only of a thread that did not run from when its stack was read until this returns.
- * Returns 0; -ENOTSUP: the runtime does not tell (before .NET 9); -EFAULT; -ENOMEM.
+ * threads waits. Believed only of a thread that did not run from when its stack was read until this
+ * returns. Returns 0; -ENOTSUP: the runtime does not tell (before .NET 9); -EFAULT; -ENOMEM.
  */
 int perfmap_memory_holders(struct perfmap_memory *m, const struct perfmap_lock_wait *waits,
-			   size_t cnt, uint32_t *ret_holders);
-/* Whether its monitors are such locks (.NET 11): else who waits for one waits for no lock. */
+			   size_t cnt, struct perfmap_lock_holder *ret_holders);
+/* Whether its monitors are such locks (.NET 11). */
 bool perfmap_memory_locks_are_monitors(const struct perfmap_memory *m);
+/* The same of monitors before .NET 11, which need no descriptor: these are put over other locks. */
+void perfmap_memory_monitors(perfmap_memory_read read, void *source,
+			     const struct perfmap_lock_wait *waits, size_t cnt,
+			     struct perfmap_lock_holder *holders);
 #endif

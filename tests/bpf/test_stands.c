@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -144,6 +145,7 @@ static void *map_stack(int fd)
 	char *at = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	cr_assert_neq(at, MAP_FAILED);
+	memset(at + STACK_BYTES / 2, 1, STACK_BYTES / 2);
 	*(uint64_t *)(at + STACK_BYTES / 2) = 0x1234567812345678ull;
 	return at;
 }
@@ -211,82 +213,56 @@ Test(stands, a_stack_pointer_that_lies_is_told_as_unreadable)
 	close(fd);
 	drive_close(&d);
 }
-/* As a runtime has it. */
-struct monitor {
-	uint32_t state, recursion;
-	uint64_t by, by_tid;
-};
 
-/* What a thread has on its stack that waits for a futex. */
-struct waits_for {
-	uint64_t words[6];
-};
-
-/* Its stack is these words. */
-static int wait_with(void *arg)
+/* Of a process, from /proc/PID/status. */
+static uint64_t page_table_kb(pid_t pid)
 {
-	static uint32_t word;
-	char *stack = map_stack(-1), *at = stack + STACK_BYTES / 2;
+	char path[64], text[4096], *at;
+	FILE *file;
+	size_t n;
 
-	memcpy(at, arg, sizeof(struct waits_for));
-	__asm__ volatile("mov %0, %%rsp\n"
-			 "1: mov $202, %%eax\n" /* futex(&word, FUTEX_WAIT, 0, NULL) */
-			 "mov %1, %%rdi\n"
-			 "xor %%esi, %%esi\n"
-			 "xor %%edx, %%edx\n"
-			 "xor %%r10d, %%r10d\n"
-			 "syscall\n"
-			 "jmp 1b"
-			 :
-			 : "r"(at), "r"(&word)
-			 : "rax", "rcx", "rdx", "rsi", "rdi", "r10", "r11", "memory");
-	return 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	cr_assert(file);
+	n = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[n] = '\0';
+	at = strstr(text, "VmPTE:");
+	cr_assert(at);
+	return strtoull(at + 6, NULL, 10);
 }
 
-Test(stands, who_holds_a_monitor_is_found_on_the_stack_of_who_waits_for_it)
+Test(stands, a_page_that_is_absent_is_not_made_present)
 {
-	uint32_t own = (uint32_t)getpid();
-	struct monitor *m = map_stack(-1), *o = m + 1, *none = m + 2;
-	uint64_t at = (uint64_t)m, other = (uint64_t)o, alone = (uint64_t)none;
-	const struct {
-		const char *what;
-		struct waits_for on;
-		uint32_t held;
-	} rows[] = {
-		{"its address, twice", {{1, at, 7, at}}, own},
-		{"once, which may be left from before", {{1, at, 7, 8}}, 0},
-		{"two of them", {{at, at, other, other}}, 0},
-		{"one that nobody waits for", {{alone, 1, alone}}, 0},
-		{"not aligned", {{at + 4, 1, at + 4}}, 0},
-		{"in the kernel", {{~7ull, 1, ~7ull}}, 0},
-		{"nowhere", {{1 << 20, 1, 1 << 20}}, 0},
-	};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 1ull << 40;
+	char *sparse = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *at = (char *)(((uint64_t)sparse + (bytes >> 1)) & ~(page - 1));
 	struct seen seen = {0};
 	struct drive d;
 
-	*m = (struct monitor){0x41, 1, 11, own};
-	*o = (struct monitor){0x81, 3, 12, own};
-	*none = (struct monitor){0x1, 1, 11, own};
+	cr_assert_neq(sparse, MAP_FAILED);
 	open_stands(&d);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		pid_t pid = drive_fork(wait_with, (void *)&rows[i].on, -1, false);
-		struct event_stand stand = {0};
+	for (int there = 0; there < 3; there++) {
+		struct event_stand stand;
+		uint64_t before;
+		pid_t pid;
 
-		for (int k = 0; k < 500 && stand.call != SYS_futex; k++) {
-			drive_sleep(5 * DRIVE_MS);
-			stand = look(&d, pid, &seen);
-		}
-		cr_assert_eq(stand.call, SYS_futex, "%s", rows[i].what);
-		cr_expect_not(stand.flags & STAND_MONITOR, "nobody said that it runs .NET");
-		cr_assert_eq(session_look_for_monitors(d.s, (uint32_t)pid), 0);
-		stand = look(&d, pid, &seen);
-		cr_expect_eq(stand.monitor, rows[i].held, "%s", rows[i].what);
-		cr_expect_eq(!!(stand.flags & STAND_MONITOR), rows[i].held != 0, "%s",
-			     rows[i].what);
+		/* Of no page, one, two before the first that is absent. */
+		if (there)
+			memset(at + (size_t)(there - 1) * page, there, page);
+		pid = drive_fork(pause_on, at + page / 2, -1, false);
+		before = page_table_kb(pid);
+		stand = look_asleep(&d, pid, &seen);
+		cr_expect_eq(stand.stack_bytes, there ? (size_t)there * page - page / 2 : 0,
+			     "%d: %u bytes", there, stand.stack_bytes);
+		cr_expect_eq(!!(stand.flags & STAND_UNREADABLE), !there);
+		if (!there)
+			cr_expect_leq(page_table_kb(pid), before, "the look made page tables");
 		drive_kill(pid);
 	}
 	free(seen.rows);
-	munmap(m, STACK_BYTES);
+	munmap(sparse, bytes);
 	drive_close(&d);
 }
 #endif

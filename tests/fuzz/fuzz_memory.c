@@ -73,7 +73,7 @@ static void ask_holders(struct fake_memory *memory, bool new_runtime)
 	static struct perfmap_memory_reader reader;
 	struct perfmap_runtime runtime = {.threads = AT(FAKE_MEMORY_MAP)};
 	struct perfmap_lock_wait wait = {.tid = 1, .often_cnt = PERFMAP_LOCK_POINTS / 2};
-	uint32_t holder = 0;
+	struct perfmap_lock_holder holder = {0};
 
 	for (size_t i = 0; i < PERFMAP_LAYOUT_CNT; i++)
 		runtime.layout.at[i] = PERFMAP_LAYOUT_NONE;
@@ -89,7 +89,9 @@ static void ask_holders(struct fake_memory *memory, bool new_runtime)
 		       memory->bytes + FAKE_MEMORY_FRAGMENT + 8 * wait.points_cnt, 8);
 	perfmap_memory_reader_init(&reader, fake_memory_read, memory, 1 << 22);
 	if (!perfmap_locks_find(&reader, &runtime, &wait, 1, &holder))
-		must(holder != wait.tid);
+		must(holder.tid != wait.tid && !holder.tid == !holder.kind);
+	perfmap_memory_monitors(fake_memory_read, memory, &wait, 1, &holder);
+	must(holder.tid != wait.tid && !holder.tid == !holder.kind);
 }
 
 /* The last bytes say what changes, and when. */

@@ -106,9 +106,8 @@ const struct feature_row feature_rows[FEATURE_CNT] = {
 			"`hotrun threads` does not work, and nothing says where threads are "
 			"blocked",
 			"use Linux 5.18 or later",
-			NAMES("read_stands"),
-			NAMES("accounts", "stand_tgids", "look_shares", "stand_monitors",
-			      "stand_rooms"),
+			NAMES("read_stands", "find_page_tables"),
+			NAMES("accounts", "stand_tgids", "look_shares", "stand_rooms"),
 			0,
 		},
 	[FEATURE_BLOCKED] =

@@ -77,17 +77,6 @@ static void prepare_stands(struct collector *c, const uint32_t *processes, size_
 		wait_names_tables(c->rooms.feed, m, c->rooms.names, processes, cnt, end_ns);
 }
 
-/* Those that have ended leave their places to others as long as there is room. */
-static void look_for_monitors(struct collector *c)
-{
-	const struct model *m = c->rooms.model;
-
-	for (uint32_t i = 0; i < m->processes_cnt; i++)
-		if (m->processes[i].flags & PROCESS_DOTNET && !m->processes[i].exit_ns &&
-		    session_look_for_monitors(c->rooms.session, m->processes[i].tgid))
-			break;
-}
-
 /* One pass of the kernel over these processes, more than can be chosen: over all. Where it fails,
  * what an earlier one found stays; and is what it found itself where there was none. */
 static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *processes, size_t cnt,
@@ -102,7 +91,6 @@ static int pass_over_stands(struct collector *c, uint64_t ns, const uint32_t *pr
 
 	if (!pass)
 		return -ENOMEM;
-	look_for_monitors(c);
 	pass->taker.model = c->rooms.model;
 	pass->taker.ingest = c->rooms.ingest;
 	pass->taker.maps = session_unwind(c->rooms.session);

@@ -86,7 +86,9 @@ int lock_waits_tell(struct lock_waits *w, const struct rooms *rooms, struct stan
 	for (size_t i = 0; i < w->cnt; i++) {
 		const struct holders_wait *wait = &w->rows[i];
 
-		stand_tell_lock(&stands->rows[wait->row], wait->holder, wait->monitors);
+		stand_tell_lock(&stands->rows[wait->row], wait->holder.tid,
+				wait->holder.kind & PERFMAP_LOCK_OBJECT,
+				wait->holder.kind & PERFMAP_LOCK_MONITOR);
 		stands->unasked += !wait->asked || wait->left_out;
 	}
 	if (stands->unasked)

@@ -70,12 +70,9 @@ static uint64_t put_user(struct stand_taker *t, const struct event_stand *event,
 }
 
 /* Third word of a mutex of glibc, whatever its kind: who holds it. It is told apart from other
- * futexes, and monitors are told apart from what only looks like one, where the names of what waits
- * are known. */
+ * futexes where the names of what waits are known. */
 static uint32_t holder_of(const struct event_stand *event)
 {
-	if (event->flags & STAND_MONITOR)
-		return event->monitor;
 	return event->flags & STAND_LOCK ? event->lock[2] : 0;
 }
 

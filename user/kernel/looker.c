@@ -68,8 +68,7 @@ static int attach(struct looker *l, char *why, size_t why_bytes)
 {
 	features_attach(&l->features, FEATURE_SNAPSHOT, l->bpf->progs.read_counts,
 			&l->bpf->links.read_counts);
-	features_attach(&l->features, FEATURE_THREAD_STACKS, l->bpf->progs.read_stands,
-			&l->bpf->links.read_stands);
+	stands_attach(&l->features, l->bpf);
 	if (feature_is_on(&l->features, FEATURE_SNAPSHOT))
 		return 0;
 	snprintf(why, why_bytes, "%s", l->features.why[FEATURE_SNAPSHOT]);

@@ -25,6 +25,7 @@
 #include "kernel/walk.h"
 #include "kernel/own_mappings.h"
 #include "kernel/release.h"
+#include "kernel/stands.h"
 #include "kernel/session_private.h"
 #include "kernel/unwind_maps.h"
 
@@ -459,7 +460,6 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 		{FEATURE_COUNTERS, {s->bpf->progs.create_accounts, &s->bpf->links.create_accounts}},
 		{FEATURE_COUNTERS, {s->bpf->progs.read_accounts, &s->bpf->links.read_accounts}},
 		{FEATURE_LOW_OVERHEAD, {s->bpf->progs.change_gear, &s->bpf->links.change_gear}},
-		{FEATURE_THREAD_STACKS, {s->bpf->progs.read_stands, &s->bpf->links.read_stands}},
 	};
 	int err = 0;
 
@@ -468,6 +468,7 @@ static int attach_accounts(struct session *s, char *why, size_t why_bytes)
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		features_attach(&s->features, always[i].feature, always[i].link.program,
 				always[i].link.link);
+	stands_attach(&s->features, s->bpf);
 	choose_mode(s);
 	if (feature_is_on(&s->features, FEATURE_COUNTERS)) {
 		attach_gear(s);

@@ -179,9 +179,6 @@ int session_open_stands(struct session *s, const struct stand_look *look, const 
 /* Who reads the next one, and those that hang (stream_reader_place(), stream_reader_stuck()):
  * processes in whose memory they do are told without their stacks. At first 0 and none. */
 void session_set_stand_reader(struct session *s, unsigned int place, uint32_t stuck);
-/* In passes over all threads from now on, who holds a monitor is looked for in that process, which
- * runs .NET. 0 or negative errno. */
-int session_look_for_monitors(struct session *s, uint32_t tgid);
 typedef void (*stands_take_fn)(void *ctx, const struct event_stand *stand, const uint8_t *stack);
 /* Whole records at the begin of what was read, borrowed until take returns, each aligned as bytes
  * is. Returns the bytes that they are, or -EPROTO. */

@@ -2,9 +2,12 @@
 /* Also the part of a session. */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "kernel/features.h"
 #include "kernel/session_private.h"
 #include "kernel/stands.h"
 
@@ -13,6 +16,48 @@ _Static_assert(sizeof(struct event_stand) + STAND_STACK_BYTES <= UINT16_MAX, "ev
 static bool reads_stands(const struct session *s)
 {
 	return feature_is_on(&s->features, FEATURE_THREAD_STACKS);
+}
+
+/* The program tries what it found on a page that is present and one that is not. */
+static int find_page_tables(struct hotrun_bpf *bpf)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 2 * page_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct page_trial trial;
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &trial, .ctx_size_in = sizeof(trial));
+	int err;
+
+	if (pages == MAP_FAILED)
+		return -errno;
+	/* One larger than a page may be there for both. */
+	memset(pages, 1, 2 * page_bytes);
+	err = madvise(pages + page_bytes, page_bytes, MADV_DONTNEED) ? -errno : 0;
+	trial = (struct page_trial){(uint64_t)pages, (uint64_t)(pages + page_bytes)};
+	if (!err)
+		err = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_page_tables), &run)
+			      ? -errno
+			      : (int)run.retval;
+	munmap(pages, 2 * page_bytes);
+	return err;
+}
+
+void stands_attach(struct feature_set *features, struct hotrun_bpf *bpf)
+{
+	int err;
+
+	if (!feature_is_on(features, FEATURE_THREAD_STACKS))
+		return;
+	err = find_page_tables(bpf);
+	if (err == -EPERM)
+		feature_switch_off(features, FEATURE_THREAD_STACKS, FEATURE_OFF,
+				   "kernel.kptr_restrict hides where page tables are");
+	else if (err)
+		feature_switch_off(features, FEATURE_THREAD_STACKS, FEATURE_OFF,
+				   "page tables cannot be read (%s)", strerror(-err));
+	else
+		features_attach(features, FEATURE_THREAD_STACKS, bpf->progs.read_stands,
+				&bpf->links.read_stands);
 }
 
 /* Those processes alone; none: all. 0 or negative errno. */
@@ -65,15 +110,6 @@ void session_set_stand_reader(struct session *s, unsigned int place, uint32_t st
 {
 	s->bpf->bss->stand_place = place;
 	s->bpf->bss->stand_stuck = stuck;
-}
-
-int session_look_for_monitors(struct session *s, uint32_t tgid)
-{
-	uint8_t one = 1;
-
-	return reads_stands(s) ? bpf_map__update_elem(s->bpf->maps.stand_monitors, &tgid,
-						      sizeof(tgid), &one, sizeof(one), BPF_ANY)
-			       : -ENOTSUP;
 }
 
 void session_clear_look_shares(struct session *s)

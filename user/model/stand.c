@@ -70,12 +70,12 @@ int stands_complete(struct model *m)
 	return 0;
 }
 
-void stand_tell_lock(struct model_stand *s, uint32_t holder, bool monitors)
+void stand_tell_lock(struct model_stand *s, uint32_t holder, bool object, bool monitor)
 {
-	if (!holder || (!monitors && s->flags & STAND_MONITOR))
+	if (!holder)
 		return;
 	s->holder = holder;
-	s->flags |= STAND_LOCK_OBJECT | (monitors ? STAND_MONITOR : 0);
+	s->flags |= (object ? STAND_LOCK_OBJECT : 0) | (monitor ? STAND_MONITOR : 0);
 }
 
 struct holder_key {

@@ -39,12 +39,9 @@ bool stands_is_broken(const struct model *m, const struct model_stand *s);
  * 0 or -ENOMEM.
  */
 int stands_complete(struct model *m);
-/*
- * Who holds the lock object of .NET for which it waits, by the runtime's memory. monitors: it may
- * be a monitor's, as in .NET 11, which the flags tell; else a monitor that was found is what it
- * waits for.
- */
-void stand_tell_lock(struct model_stand *s, uint32_t holder, bool monitors);
+/* Who holds the lock of .NET for which it waits, by the runtime's memory, and which kind it may be.
+ * 0: nobody is known. */
+void stand_tell_lock(struct model_stand *s, uint32_t holder, bool object, bool monitor);
 /* Of a pass over all threads of some processes: holder, as the namespace of the thread that waits
  * sees it, becomes the tid of the host, or 0 where no thread of its process is called so. 0 or
  * -ENOMEM. */

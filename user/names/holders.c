@@ -147,7 +147,8 @@ static void begin(struct finding *f, struct batch *b)
 	uint32_t process = b->waits->process;
 	enum model_reason reason = f->memory ? jit_memory_reason(f->memory, process) : REASON_NAMED;
 
-	if (reason) {
+	/* Monitors are found in a runtime that says nothing. */
+	if (reason && reason != REASON_RUNTIME_SILENT) {
 		tell_asked(b, reason);
 		return;
 	}
@@ -207,10 +208,8 @@ static void take(const struct finding *f, struct batch *b)
 		return;
 	}
 	for (size_t i = 0; !reason && i < b->cnt; i++)
-		if (reply->holders[i] && is_still(f, &b->waits[i])) {
+		if (reply->holders[i].tid && is_still(f, &b->waits[i]))
 			b->waits[i].holder = reply->holders[i];
-			b->waits[i].monitors = reply->monitors;
-		}
 	if (reason == REASON_FILE_TIMEOUT && f->memory)
 		jit_memory_note_hung(f->memory, process);
 	file_requests_charge(requests, f->m, process, since_ns);

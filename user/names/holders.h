@@ -11,15 +11,14 @@
 
 /* A thread that waits, and what its stack holds. */
 struct holders_wait {
-	uint32_t process;  /* row */
-	uint32_t tid;	   /* as the host sees it */
-	uint32_t row;	   /* the caller's */
-	uint32_t turn;	   /* the caller's: first come those with low ones, of all processes */
-	uint32_t holder;   /* found: a tid as the process sees it; 0 = not known */
-	bool monitors;	   /* found: it may be of a monitor (.NET 11) */
-	bool asked;	   /* there is nothing more to be found */
-	bool left_out;	   /* nobody could ask, or there was no answer in time */
-	uint64_t switches; /* its, when its stack was read */
+	uint32_t process; /* row */
+	uint32_t tid;	  /* as the host sees it */
+	uint32_t row;	  /* the caller's */
+	uint32_t turn;	  /* the caller's: first come those with low ones, of all processes */
+	struct perfmap_lock_holder holder; /* found */
+	bool asked;			   /* there is nothing more to be found */
+	bool left_out;			   /* nobody could ask, or there was no answer in time */
+	uint64_t switches;		   /* its, when its stack was read */
 	struct perfmap_lock_wait at;
 };
 

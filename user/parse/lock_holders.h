@@ -6,8 +6,7 @@
 #include "parse/parse.h"
 #include "parse/target_memory.h"
 
-/* The worker's side: ids for each of the waits, 0 = not known; and whether what they wait for may
- * be a monitor. REASON_RUNTIME_SILENT: of all. */
-enum model_reason lock_holders_read(struct target_memory *memory, const struct parse_locks *locks,
-				    uint32_t *ret_holders, bool *ret_monitors);
+/* The worker's side: the holder for each of the waits, as far as it is known. */
+void lock_holders_read(struct target_memory *memory, const struct parse_locks *locks,
+		       struct perfmap_lock_holder *ret_holders);
 #endif

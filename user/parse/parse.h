@@ -166,10 +166,7 @@ struct parse_reply {
 	struct target_mapping needs[TARGET_GIVEN_MAX];
 	uint64_t wanting;   /* bit by need */
 	uint64_t code_next; /* CODE: from where on the list goes on */
-	/* LOCKS: ids of threads as their process sees them, 0 = not known; in the order of waits */
-	uint32_t holders[PARSE_WAITS_MAX];
-	uint32_t monitors; /* LOCKS: not 0: what they wait for may be a monitor */
-	uint32_t rsvd2;
+	struct perfmap_lock_holder holders[PARSE_WAITS_MAX]; /* LOCKS: in the order of waits */
 };
 
 /* The worker's side (workers_do). */

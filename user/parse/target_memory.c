@@ -30,11 +30,11 @@ struct range {
 };
 
 /* Of the process that is read: a worker has one job at a time. */
-static struct range files[TARGET_FILES_MAX];
-static size_t files_cnt;
+static struct range mappings[TARGET_MAPPINGS_MAX];
+static size_t mappings_cnt;
 
 /* One line of the list; false: it cannot be kept. */
-static bool take_line(const char *line, uint64_t shared_dev)
+static bool take_line(const char *line)
 {
 	unsigned long long start, end, offset, inode;
 	unsigned int major_, minor_;
@@ -42,11 +42,10 @@ static bool take_line(const char *line, uint64_t shared_dev)
 	if (sscanf(line, "%llx-%llx %*4s %llx %x:%x %llu", &start, &end, &offset, &major_, &minor_,
 		   &inode) != 6)
 		return false;
-	if (!inode || makedev(major_, minor_) == shared_dev)
-		return true;
-	if (files_cnt == TARGET_FILES_MAX)
+	if (mappings_cnt == TARGET_MAPPINGS_MAX)
 		return false;
-	files[files_cnt++] = (struct range){{start, end}, offset, makedev(major_, minor_), inode};
+	mappings[mappings_cnt++] =
+		(struct range){{start, end}, offset, makedev(major_, minor_), inode};
 	return true;
 }
 
@@ -57,7 +56,7 @@ static bool read_maps(const struct target_memory *memory)
 	size_t len = 0, all = 0;
 	ssize_t n = 0;
 
-	files_cnt = 0;
+	mappings_cnt = 0;
 	while (all < MAPS_BYTES_MAX &&
 	       (n = read(memory->maps_fd, buf + len, sizeof(buf) - 1 - len)) > 0) {
 		char *line = buf, *end;
@@ -67,7 +66,7 @@ static bool read_maps(const struct target_memory *memory)
 		buf[len] = '\0';
 		while ((end = memchr(line, '\n', len - (size_t)(line - buf)))) {
 			*end = '\0';
-			if (!take_line(line, memory->shared_dev))
+			if (!take_line(line))
 				return false;
 			line = end + 1;
 		}
@@ -80,7 +79,7 @@ static bool read_maps(const struct target_memory *memory)
 }
 
 /* Reads the list of mappings, once. */
-static bool know_files(struct target_memory *memory)
+static bool know_mappings(struct target_memory *memory)
 {
 	if (!memory->is_read) {
 		memory->is_known = read_maps(memory);
@@ -89,25 +88,26 @@ static bool know_files(struct target_memory *memory)
 	return memory->is_known;
 }
 
-/* The mapping of a file in which an address is, or NULL; of the list. */
+/* The mapping in which an address is, or NULL; of the list. */
 static const struct range *listed_at(uint64_t address)
 {
-	size_t low = 0, high = files_cnt;
+	size_t low = 0, high = mappings_cnt;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (files[middle].at.end <= address)
+		if (mappings[middle].at.end <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < files_cnt && files[low].at.start <= address ? &files[low] : NULL;
+	return low < mappings_cnt && mappings[low].at.start <= address ? &mappings[low] : NULL;
 }
 
 /*
  * Asks the kernel for one mapping (since 6.11): of some hundred, writing down and reading the list
- * takes longer than all else in a job. Returns 1, 0: it is of no file, or -errno.
+ * takes longer than all else in a job. Returns 1, 0: it is of no file, or -errno; -ENOENT: nothing
+ * is mapped there.
  */
 static int query(const struct target_memory *memory, uint64_t address, struct range *ret)
 {
@@ -115,15 +115,15 @@ static int query(const struct target_memory *memory, uint64_t address, struct ra
 
 	*ret = (struct range){0};
 	if (ioctl(memory->maps_fd, PROCMAP_QUERY, &q))
-		return errno == ENOENT ? 0 : -errno;
+		return -errno;
 	*ret = (struct range){
 		{q.vma_start, q.vma_end}, q.vma_offset, makedev(q.dev_major, q.dev_minor), q.inode};
-	return q.inode && ret->dev != memory->shared_dev;
+	return q.inode != 0;
 }
 
-/* The mapping of a file in which an address is. Returns 1, 0: there is none, or negative: nobody
- * can tell. Mostly it is the one of the last time. */
-static int file_at(struct target_memory *memory, uint64_t address, struct range *ret)
+/* The mapping in which an address is. Returns 1, 0: it is of no file, or negative: there is none,
+ * or nobody can tell. Mostly it is the one of the last time. */
+static int mapping_at(struct target_memory *memory, uint64_t address, struct range *ret)
 {
 	static struct range last; /* of this process: memory->have_last */
 	const struct range *listed;
@@ -141,19 +141,23 @@ static int file_at(struct target_memory *memory, uint64_t address, struct range 
 			memory->last_is_file = is_file;
 			return is_file;
 		}
+		if (is_file == -ENOENT)
+			return is_file;
 		memory->is_old = true;
 	}
-	if (!know_files(memory))
+	if (!know_mappings(memory))
 		return -ENODATA;
 	listed = listed_at(address);
-	if (listed)
-		*ret = *listed;
-	return listed ? 1 : 0;
+	if (!listed)
+		return -ENOENT;
+	*ret = *listed;
+	return listed->inode != 0;
 }
 
 /* Where the bytes of a page are. */
 enum page_place {
-	PAGE_IN_MEMORY, /* or they are zeros */
+	PAGE_IN_MEMORY,
+	PAGE_ZERO, /* nobody has written to it yet */
 	PAGE_IN_FILE,
 	PAGE_UNKNOWN, /* swapped out, or nobody can tell */
 };
@@ -167,10 +171,10 @@ static enum page_place place_of(struct target_memory *memory, uint64_t entry, ui
 		return PAGE_UNKNOWN;
 	if (entry & PRESENT)
 		return PAGE_IN_MEMORY;
-	is_file = file_at(memory, address, &file);
+	is_file = mapping_at(memory, address, &file);
 	if (is_file < 0)
 		return PAGE_UNKNOWN;
-	return is_file ? PAGE_IN_FILE : PAGE_IN_MEMORY;
+	return is_file ? PAGE_IN_FILE : PAGE_ZERO;
 }
 
 /* Whether a page was there a moment ago. */
@@ -246,21 +250,27 @@ static bool is_same_file(const struct range *a, const struct range *b)
 	return a->inode == b->inode && a->dev == b->dev;
 }
 
+/* Between sections of an image there is memory of no file. */
+static bool is_part(const struct range *r, const struct range *file,
+		    const struct target_memory *memory)
+{
+	return (!r->inode || is_same_file(r, file)) && memory->needs_cnt < TARGET_GIVEN_MAX;
+}
+
 /* What else is mapped of that file around it, by the list. */
 static void need_listed(struct target_memory *memory, const struct range *wanting)
 {
-	const struct range *file = know_files(memory) ? listed_at(wanting->at.start) : NULL;
-	const struct range *first = file, *end = file ? file + 1 : NULL;
+	const struct range *file = know_mappings(memory) ? listed_at(wanting->at.start) : NULL;
+	const struct range *r;
 
 	if (!file)
 		return;
-	while (first > files && is_same_file(first - 1, file) &&
-	       memory->needs_cnt < TARGET_GIVEN_MAX)
-		add_need(memory, --first, false);
-	for (; end < files + files_cnt && is_same_file(end, file) &&
-	       memory->needs_cnt < TARGET_GIVEN_MAX;
-	     end++)
-		add_need(memory, end, false);
+	for (r = file; r > mappings && is_part(r - 1, file, memory);)
+		if ((--r)->inode)
+			add_need(memory, r, false);
+	for (r = file + 1; r < mappings + mappings_cnt && is_part(r, file, memory); r++)
+		if (r->inode)
+			add_need(memory, r, false);
 }
 
 /* Adds the mapping at an address if it is of that file. False: nothing of it follows there. */
@@ -278,8 +288,7 @@ static bool add_neighbour(struct target_memory *memory, const struct range *want
 	return true;
 }
 
-/* The same by asking the kernel what lies next to it: between sections of an image there is memory
- * of no file. */
+/* The same by asking the kernel what lies next to it. */
 static void need_asked(struct target_memory *memory, const struct range *wanting)
 {
 	struct target_mapping at = wanting->at;
@@ -341,7 +350,7 @@ static ssize_t read_file(struct target_memory *memory, void *buf, size_t len, ui
 	int fd;
 	ssize_t n;
 
-	if (file_at(memory, address, &file) <= 0)
+	if (mapping_at(memory, address, &file) <= 0)
 		return -EFAULT;
 	fd = given_file(memory, &file);
 	if (fd < 0) {
@@ -369,6 +378,10 @@ static ssize_t read_alike(struct target_memory *memory, void *buf, size_t len, u
 		len = (size_t)(alike * page_bytes - within);
 	if (place == PAGE_IN_FILE)
 		return read_file(memory, buf, len, address);
+	if (place == PAGE_ZERO) {
+		memset(buf, 0, len);
+		return (ssize_t)len;
+	}
 	n = pread(memory->memory_fd, buf, len, (off_t)address);
 	return n < 0 ? -errno : n;
 }

@@ -2,22 +2,22 @@
 #ifndef HOTRUN_PARSE_TARGET_MEMORY_H
 #define HOTRUN_PARSE_TARGET_MEMORY_H
 /*
- * Reads the memory of a process that runs on, in a worker, and fetches none of it: a page of a file
- * that is not mapped yet, or one that is swapped out, is fetched with the process's list of
- * mappings held, and its threads that map or unmap anything wait meanwhile (access_remote_vm() in
- * mm/memory.c; measured: 4.9 s, of a file system that did not answer). A page of a file that is not
- * there is as the file has it, and read from that, where it was handed over; else the mapping is
- * noted as needed. Memory of no file is there, or is zeros. A page may go between the look and the
- * read, some ms at the most: it was in use just before. One thread.
+ * Reads the memory of a process that runs on, in a worker, and makes no page of it present: that
+ * would grow the process, at our cost, until it ends; and a page that has to be fetched is fetched
+ * with the process's list of mappings held, so that its threads that map or unmap anything wait
+ * (access_remote_vm() in mm/memory.c; measured: 4.9 s, of a file system that did not answer). An
+ * absent page of a file is as the file has it, and read from that, where it was handed over; else
+ * the mapping is noted as needed: so is shared memory, whose file is a memfd or the like. Absent
+ * memory of no file is zeros, and what is swapped out cannot be read. A page may go between the
+ * look and the read, some ms at the most: it was in use just before. One thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Mappings of files that are remembered; in a process with more nothing is read that is not there
- * already. */
-#define TARGET_FILES_MAX 32768u
+/* Mappings that are remembered; in a process with more nothing is read that is not there. */
+#define TARGET_MAPPINGS_MAX 65536u
 /* Files that are handed over, or are noted as needed. */
 #define TARGET_GIVEN_MAX 64u
 
@@ -30,10 +30,9 @@ struct target_mapping {
 };
 
 struct target_memory {
-	int memory_fd;	     /* /proc/PID/mem */
-	int pages_fd;	     /* /proc/PID/pagemap: Documentation/admin-guide/mm/pagemap.rst */
-	int maps_fd;	     /* /proc/PID/maps, asked, or read when it is needed first */
-	uint64_t shared_dev; /* st_dev of a memfd: mappings of that device are of no file */
+	int memory_fd; /* /proc/PID/mem */
+	int pages_fd;  /* /proc/PID/pagemap: Documentation/admin-guide/mm/pagemap.rst */
+	int maps_fd;   /* /proc/PID/maps, asked, or read when it is needed first */
 	bool is_read, is_known;
 	bool is_old;		      /* the kernel cannot be asked for one mapping */
 	bool have_last, last_is_file; /* it told of one, which is of a file */

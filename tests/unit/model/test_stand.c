@@ -116,25 +116,24 @@ Test(stand, what_was_not_walked_in_a_wait_is_what_was_walked_in_it_later)
 	}
 }
 
-Test(stand, what_the_runtime_says_of_a_lock_takes_no_monitors_place_before_net_11)
+Test(stand, what_the_runtime_says_of_a_lock_takes_the_place_of_a_mutex)
 {
 	static const struct {
 		uint32_t holder, flags, found;
-		bool monitors;
+		bool object, monitor;
 		uint32_t want, want_flags;
 	} rows[] = {
-		{0, 0, 7, false, 7, STAND_LOCK_OBJECT},
-		{0, 0, 7, true, 7, STAND_LOCK_OBJECT | STAND_MONITOR},
-		{3, STAND_LOCK, 7, false, 7, STAND_LOCK | STAND_LOCK_OBJECT},
-		{3, STAND_MONITOR, 7, false, 3, STAND_MONITOR},
-		{3, STAND_MONITOR, 7, true, 7, STAND_LOCK_OBJECT | STAND_MONITOR},
-		{3, STAND_MONITOR, 0, true, 3, STAND_MONITOR},
+		{0, 0, 7, true, false, 7, STAND_LOCK_OBJECT},
+		{0, 0, 7, true, true, 7, STAND_LOCK_OBJECT | STAND_MONITOR},
+		{0, 0, 7, false, true, 7, STAND_MONITOR},
+		{3, STAND_LOCK, 7, true, false, 7, STAND_LOCK | STAND_LOCK_OBJECT},
+		{3, STAND_LOCK, 0, false, false, 3, STAND_LOCK},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct model_stand s = {.holder = rows[i].holder, .flags = rows[i].flags};
 
-		stand_tell_lock(&s, rows[i].found, rows[i].monitors);
+		stand_tell_lock(&s, rows[i].found, rows[i].object, rows[i].monitor);
 		cr_expect_eq(s.holder, rows[i].want, "%zu", i);
 		cr_expect_eq(s.flags, rows[i].want_flags, "%zu", i);
 	}

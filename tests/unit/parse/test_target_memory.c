@@ -19,16 +19,10 @@
 
 static struct target_memory own_memory(void)
 {
-	struct stat st;
-	int fd = memfd_create("test", MFD_CLOEXEC);
-
-	cr_assert(fd >= 0 && !fstat(fd, &st));
-	close(fd);
 	return (struct target_memory){
 		.memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC),
 		.pages_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC),
 		.maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC),
-		.shared_dev = st.st_dev,
 	};
 }
 
@@ -256,23 +250,75 @@ Test(target_memory, of_one_mapping_the_list_is_not_read)
 	close_memory(&memory);
 }
 
-Test(target_memory, memory_of_no_file_is_zeros)
+/* Bytes of page tables of this process. */
+static uint64_t page_table_bytes(void)
+{
+	char text[4096], *at;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	cr_assert_gt(n, 0);
+	close(fd);
+	text[n] = '\0';
+	at = strstr(text, "VmPTE:");
+	cr_assert(at);
+	return strtoull(at + 6, NULL, 10) * 1024;
+}
+
+static bool is_present(const char *at)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t entry = 0;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	cr_assert_eq(pread(fd, &entry, 8, (off_t)((uint64_t)(uintptr_t)at / page * 8)), 8);
+	close(fd);
+	return entry >> 63;
+}
+
+static void read_absent(bool by_list)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), sparse_bytes = 1ull << 40;
 	int fd = memfd_create("test", MFD_CLOEXEC);
-	char *none = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *sparse = mmap(NULL, sparse_bytes, PROT_READ,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	struct target_memory memory;
+	uint64_t before;
 	char *shared;
 
 	cr_assert_eq(ftruncate(fd, (off_t)page), 0);
 	shared = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);
-	cr_assert(none != MAP_FAILED && shared != MAP_FAILED);
+	cr_assert(sparse != MAP_FAILED && shared != MAP_FAILED);
 	cr_assert_eq(pwrite(fd, "text", 4, 0), 4);
-	memory = own_memory();
-	cr_expect_eq(read_page(&memory, none, page), (ssize_t)page);
-	cr_expect_eq(read_page(&memory, shared, page), (ssize_t)page, "in memory by another way");
+	memory = own_memory_by(by_list);
+	memset(page_read, 1, sizeof(page_read));
+	cr_expect_eq(read_page(&memory, sparse + 8, page), (ssize_t)page);
+	cr_expect(!page_read[0] && !memcmp(page_read, page_read + 1, page - 1), "zeros");
+	before = page_table_bytes();
+	for (size_t i = 1; i <= 1000; i++)
+		cr_expect_eq(read_page(&memory, sparse + (i << 21), 8), 8);
+	cr_expect_leq(page_table_bytes(), before + 2 * page, "the reads made page tables");
+	cr_expect_not(is_present(sparse + 8));
+	cr_expect_eq(read_page(&memory, shared, 4), -EFAULT);
+	cr_expect_eq(memory.needs_cnt, 1, "its file is asked for");
+	cr_expect_not(is_present(shared));
+	munmap(sparse, sparse_bytes);
+	memory.have_last = false;
+	if (!by_list)
+		cr_expect_eq(read_page(&memory, sparse + (5000ull << 21), 8), -EFAULT,
+			     "not mapped");
 	close_memory(&memory);
 	close(fd);
+}
+
+Test(target_memory, absent_memory_is_not_made_present)
+{
+	read_absent(false);
+}
+
+Test(target_memory, nor_by_the_list)
+{
+	read_absent(true);
 }
 
 Test(target_memory, without_a_list_of_mappings_nothing_is_fetched)

@@ -97,14 +97,15 @@ static uint32_t holder(const struct perfmap_runtime *runtime, const uint64_t *po
 {
 	struct perfmap_memory_reader *r = malloc(sizeof(*r));
 	struct perfmap_lock_wait wait = {.tid = TID_OF(0), .often_cnt = often, .points_cnt = cnt};
-	uint32_t tid = 0;
+	struct perfmap_lock_holder found = {0};
 
 	cr_assert(r);
 	memcpy(wait.points, points, cnt * sizeof(*points));
 	perfmap_memory_reader_init(r, read_memory, NULL, 1 << 24);
-	cr_expect_eq(perfmap_locks_find(r, runtime, &wait, 1, &tid), 0);
+	cr_expect_eq(perfmap_locks_find(r, runtime, &wait, 1, &found), 0);
+	cr_expect_eq(!found.tid, !found.kind);
 	free(r);
-	return tid;
+	return found.tid;
 }
 
 Test(perfmap_locks, who_holds_the_lock_whose_event_a_thread_waits_for)
@@ -197,12 +198,80 @@ Test(perfmap_locks, a_runtime_that_does_not_tell_where_its_threads_are)
 	struct perfmap_memory_reader *r = malloc(sizeof(*r));
 	struct perfmap_lock_wait wait = {0};
 	struct perfmap_runtime runtime;
-	uint32_t tid = 0;
+	struct perfmap_lock_holder found = {0};
 
 	cr_assert(r);
 	lay_out(&runtime, false);
 	runtime.layout.at[PERFMAP_THREAD_TID] = PERFMAP_LAYOUT_NONE;
 	perfmap_memory_reader_init(r, read_memory, NULL, 1 << 20);
-	cr_expect_eq(perfmap_locks_find(r, &runtime, &wait, 1, &tid), -ENOTSUP);
+	cr_expect_eq(perfmap_locks_find(r, &runtime, &wait, 1, &found), -ENOTSUP);
 	free(r);
+}
+
+#define MONITOR(i) (0x3800u + 0x40 * (i))
+
+Test(perfmap_locks, who_holds_a_monitor_is_found_by_its_address_on_the_stack)
+{
+	static const struct {
+		const char *what;
+		uint64_t points[3];
+		uint16_t cnt, often;
+		uint32_t holder;
+	} rows[] = {
+		{"its address, twice", {AT(MONITOR(0)), AT(BYTES)}, 2, 1, TID_OF(1)},
+		{"once, which may be left from before", {AT(EVENT(0)), AT(MONITOR(0))}, 2, 1, 0},
+		{"two of them", {AT(MONITOR(0)), AT(MONITOR(1))}, 2, 2, 0},
+		{"one that nobody waits for", {AT(MONITOR(2))}, 1, 1, 0},
+		{"one that it holds itself", {AT(MONITOR(3))}, 1, 1, 0},
+		{"not aligned", {AT(MONITOR(0)) + 4}, 1, 1, 0},
+		{"in the kernel", {~7ull}, 1, 1, 0},
+		{"nowhere", {1 << 20}, 1, 1, 0},
+	};
+	static const struct {
+		uint32_t state, recursion;
+		uint64_t owner, tid;
+	} monitors[] = {
+		{0x41, 1, 11, TID_OF(1)},
+		{0x81, 3, 12, TID_OF(2)},
+		{0x01, 1, 11, TID_OF(1)},
+		{0x41, 1, 10, TID_OF(0)},
+	};
+
+	memset(memory, 0, sizeof(memory));
+	reads = change_at = 0;
+	memcpy(memory + EVENT(0), "text", 4);
+	for (uint32_t i = 0; i < sizeof(monitors) / sizeof(monitors[0]); i++)
+		memcpy(memory + MONITOR(i), &monitors[i], sizeof(monitors[i]));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct perfmap_lock_wait wait = {
+			.tid = TID_OF(0), .often_cnt = rows[i].often, .points_cnt = rows[i].cnt};
+		struct perfmap_lock_holder found = {3, PERFMAP_LOCK_OBJECT};
+
+		memcpy(wait.points, rows[i].points, sizeof(rows[i].points));
+		perfmap_memory_monitors(read_memory, NULL, &wait, 1, &found);
+		cr_expect_eq(found.tid, rows[i].holder ?: 3, "%s", rows[i].what);
+		cr_expect_eq(found.kind,
+			     rows[i].holder ? PERFMAP_LOCK_MONITOR : PERFMAP_LOCK_OBJECT, "%s",
+			     rows[i].what);
+	}
+}
+
+Test(perfmap_locks, a_monitor_that_changes_hands_meanwhile_has_no_holder)
+{
+	struct perfmap_lock_wait wait = {
+		.tid = TID_OF(0), .often_cnt = 1, .points_cnt = 1, .points = {AT(MONITOR(0))}};
+	struct perfmap_lock_holder found = {0};
+
+	memset(memory, 0, sizeof(memory));
+	put(MONITOR(0), 0x41, 4);
+	put(MONITOR(0) + 4, 1, 4);
+	put(MONITOR(0) + 8, 11, 8);
+	put(MONITOR(0) + 16, TID_OF(1), 8);
+	reads = 0;
+	change_at = 2;
+	change_offset = MONITOR(0) + 16;
+	change_to = TID_OF(2);
+	perfmap_memory_monitors(read_memory, NULL, &wait, 1, &found);
+	cr_expect_eq(found.tid, 0);
+	change_at = 0;
 }
