@@ -22,8 +22,8 @@ struct stands_ask {
 	uint32_t stuck;
 };
 
-/* FEATURE_THREAD_STACKS can be used then, or is off: only present pages of user stacks are read, for
- * which it has to be known how the kernel's page tables are. */
+/* FEATURE_THREAD_STACKS can be used then, or is off: only present pages of user stacks are read,
+ * for which it has to be known how the kernel's page tables are. */
 void stands_attach(struct feature_set *features, struct hotrun_bpf *bpf);
 
 /* A descriptor, owned, whose reading is one pass, or negative errno. One at a time: what is asked
