@@ -15,6 +15,9 @@ single='Web@net10.0-single/late Web@net9.0-single/start Web@net8.0-single/start 
 plain='Web@net10.0/none Web@net10.0-single/none Web@net9.0/none Web@net10.0-compressed/none'
 declare -A webs ports
 
+# So that the host has room: on one that is full ten times, what is read comes too late.
+echo 'function delay() return 4 end' >"$T/pace.lua"
+
 # serve RUN: LOAD/start, LOAD/late or LOAD/none, its perf map on since the start, later or never; its pid and port in webs, ports
 serve() {
 	local load=${1%/*} program=$BUILD/dotnet/${1%/*}/Shop.Web run=$1 port
@@ -37,7 +40,7 @@ burden() {
 		fail "$run: the service does not start: $(head -3 "$T/$started.out")"
 		return 1
 	}
-	start wrk -t1 -c2 -d 110s "http://127.0.0.1:${ports[$run]}/orders"
+	start wrk -t1 -c2 -d 110s -s "$T/pace.lua" "http://127.0.0.1:${ports[$run]}/orders"
 }
 
 # named RUN CAPTURE: of its managed frames, how many have a name
@@ -71,7 +74,7 @@ look() {
 	for run in "$@"; do
 		case $run in */late) check "$run: perfmap enable" "$HOTRUN" perfmap enable "${webs[$run]}" ;; esac
 	done
-	record "$file" -d 6 -F 499
+	record "$file" -d 10 -F 499
 	for pid in "${PIDS[@]:i}"; do
 		stop "$pid"
 	done
@@ -80,7 +83,6 @@ look() {
 	done
 }
 
-# Some at a time: on a host that is full ten times what is read comes too late.
 look shared $shared
 look single $single
 look plain $plain
