@@ -222,12 +222,26 @@ static __always_inline void look_at_opening(struct connection *c, struct sk_buff
 		c->protocol |= PROTOCOL_WEBSOCKET;
 }
 
+/* Whether a header of HTTP/1 is complete now: before that a client asks for nothing. */
+static __always_inline bool ends_header(struct connection *c, struct sk_buff *skb,
+					struct segment segment)
+{
+	__u32 zero = 0;
+	struct opening *opening = bpf_map_lookup_elem(&openings, &zero);
+
+	c->header = opening ? header_goes_on(skb, segment, opening, c->header) : 0;
+	return !c->header;
+}
+
 /* Whether data that comes with nothing unanswered is a request, as far as its protocol tells. */
 static __always_inline bool is_request(struct connection *c, struct sk_buff *skb,
 				       struct segment segment, bool first)
 {
+	if (c->protocol & PROTOCOL_HTTP1 &&
+	    (first || c->header || !(c->protocol & PROTOCOL_WEBSOCKET)))
+		return ends_header(c, skb, segment);
 	if (c->protocol & PROTOCOL_WEBSOCKET)
-		return first;
+		return false;
 	if (c->protocol & PROTOCOL_HTTP2)
 		return http2_is_request(skb, segment, first);
 	if (c->protocol & PROTOCOL_TLS)

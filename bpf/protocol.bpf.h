@@ -20,6 +20,7 @@ extern const volatile bool reads_pages;
 
 struct opening {
 	__u8 data[OPENING_BYTES];
+	__u64 behind; /* zeros, when data is looked through in words */
 };
 
 /* The payload of a segment. */
@@ -136,6 +137,99 @@ static __always_inline bool asks_for_websocket(const struct opening *opening, __
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
 		bpf_loop(bytes, search_step, &search, 0);
 	return search.found;
+}
+
+/* --- where a header of HTTP/1 ends: at a blank line (RFC 9112, section 2.1) ------------------- */
+
+#define HEADER_END	 0x0a0d0a0du /* CR LF CR LF, in memory */
+#define HEADER_END_BYTES 4
+#define WINDOW_STEP	 5 /* of eight bytes, in which so many places begin */
+
+struct blank_search {
+	const struct opening *opening;
+	__u32 bytes;
+	bool found;
+};
+
+static long blank_step(__u32 i, void *ctx)
+{
+	struct blank_search *search = ctx;
+	__u32 at = i * WINDOW_STEP;
+	__u64 word;
+
+	if (i >= OPENING_BYTES / WINDOW_STEP || at >= search->bytes)
+		return 1;
+	word = *(__u64 *)(search->opening->data + at);
+	for (int k = 0; k < WINDOW_STEP; k++)
+		if ((__u32)(word >> 8 * k) == HEADER_END) {
+			search->found = true;
+			return 1;
+		}
+	return 0;
+}
+
+/* Of the header's end, how many bytes a text ends with, after so many before one more. */
+static __always_inline __u32 header_tail(__u32 tail, __u8 byte)
+{
+	if (byte == '\n')
+		return tail & 1 ? tail + 1 : 0;
+	if (byte == '\r')
+		return tail == 2 ? 3 : 1;
+	return 0;
+}
+
+/* In the first bytes; true where that cannot be told, as in data that is longer. */
+static __always_inline bool has_blank_line(struct sk_buff *skb, struct segment segment,
+					   struct opening *opening)
+{
+	struct blank_search search = {.opening = opening, .bytes = segment.bytes};
+
+	if (segment.bytes > OPENING_BYTES ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop) ||
+	    !segment_read_most(skb, segment.at, opening->data, segment.bytes))
+		return true;
+	if (segment.bytes < OPENING_BYTES)
+		*(__u64 *)(opening->data + segment.bytes) = 0;
+	opening->behind = 0;
+	bpf_loop(OPENING_BYTES / WINDOW_STEP, blank_step, &search, 0);
+	return search.found;
+}
+
+/*
+ * More of a header comes, the first part included. 0: it ends here; else connection.header. Mostly
+ * the segment ends with it.
+ */
+static __always_inline __u32 header_goes_on(struct sk_buff *skb, struct segment segment,
+					    struct opening *opening, __u32 header)
+{
+	__u32 tail = header ? header - 1 : 0, bytes = segment.bytes;
+	__u8 ends[HEADER_END_BYTES] = {};
+
+	if (bytes >= HEADER_END_BYTES) {
+		if (!segment_read(skb, segment.at + bytes - HEADER_END_BYTES, ends, sizeof(ends)))
+			return 0;
+		if (*(__u32 *)ends == HEADER_END)
+			return 0;
+	}
+	/* What began in the segment before. */
+	if (tail || bytes < HEADER_END_BYTES)
+		for (__u32 i = 0; i < HEADER_END_BYTES - 1 && i < bytes; i++) {
+			__u8 byte;
+
+			if (!segment_read(skb, segment.at + i, &byte, 1))
+				return 0;
+			tail = header_tail(tail, byte);
+			if (tail == HEADER_END_BYTES)
+				return 0;
+		}
+	if (bytes < HEADER_END_BYTES)
+		return 1 + tail;
+	if (has_blank_line(skb, segment, opening))
+		return 0;
+	tail = 0;
+	for (int i = 0; i < HEADER_END_BYTES; i++)
+		tail = header_tail(tail, ends[i]);
+	return 1 + tail;
 }
 
 #define HTTP2_PREFACE_BYTES 24

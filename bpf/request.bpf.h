@@ -36,7 +36,9 @@ struct connection {
 	__u8 counted;	/* among the connections of a row */
 	__u8 uncounted; /* the unanswered request is not yet among those begun */
 	__u8 early;	/* an answer was seen before its send returned */
-	__u8 earlier;	/* the unanswered request is older than the session */
+	/* the unanswered request is older than the session; and the header of HTTP/1 that has begun
+	 * to come: 0 = none, else 1 + how many bytes it ends with of those that end a header */
+	__u8 earlier : 1, header : 3;
 	/* Perhaps: the state of a socket that listens, or a fresh copy of it; and its place. */
 	__u8 listens : 1, place_high : 2;
 	__u8 family;

@@ -318,6 +318,11 @@ static __always_inline bool fill_connection(struct event_socket *event, const st
 	if (is_path_at(sk))
 		return false;
 	event->begun_ns = c->begun_ns;
+	if (!event->begun_ns && c->header) {
+		event->begun_ns = bpf_ktime_get_ns();
+		event->flags = SOCKET_INCOMPLETE;
+		return true;
+	}
 	if (event->begun_ns && is_answered_at(c, BPF_CORE_READ(tp, write_seq)))
 		return false;
 	/* Data that came with the end of the handshake, and nobody has read or answered yet. */
@@ -396,7 +401,7 @@ __weak __noinline int read_served(__u32 index)
 	if (c.listens)
 		told = fill_listener(&event, sk);
 	else if (is_known_at(&c, sk))
-		told = (c.begun_ns || !c.arrived) && fill_connection(&event, &c, sk);
+		told = (c.begun_ns || !c.arrived || c.header) && fill_connection(&event, &c, sk);
 	else
 		told = fill_unfollowed(&event, &c, sk);
 	if (!told)

@@ -278,7 +278,7 @@ Test(net_follow, more_data_of_an_unanswered_request_hides_it_from_nobody)
 	share_all(&d, 6);
 	server->mute = true;
 	for (int i = 0; i < CONNECTIONS; i++)
-		drive_send(fds[i], "POST / HTTP/1.1");
+		drive_send(fds[i], "POST / HTTP/1.1\r\n\r\nits body: ");
 	drive_sleep(20 * DRIVE_MS);
 	share_all(&d, 0);
 	for (int i = 0; i < CONNECTIONS; i++)

@@ -79,6 +79,54 @@ static unsigned int left_unanswered(struct drive *d, struct drive_server *server
 	return drive_sockets(d, server->port, false, ret_first);
 }
 
+/* Who sends half of a header makes no service slow; with its end it is a request. The parts are
+ * sent one after the other, and only behind the last one is there a request. */
+Test(net_protocol, a_request_of_http_begins_with_the_end_of_its_header)
+{
+	static char filler[1200];
+	static const struct {
+		const char *name;
+		const char *parts[6];
+	} rows[] = {
+		{"half", {"GET / HTTP/1.1\r\n", "Host: a\r\n\r\n"}},
+		{"a word", {"GET ", "/ HTTP/1.1\r\n\r\n"}},
+		{"the end in parts", {"GET / HTTP/1.1\r", "\n", "\r", "\n"}},
+		{"in other parts", {"GET / HTTP/1.1\r\n\r", "\nbody"}},
+		{"in two, with a body", {"POST / HTTP/1.1\r\n", "\r\nsome of it"}},
+		{"with a body", {"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"}},
+		{"large, with a body", {filler, "\r\n\r\nbody"}},
+		{"a blank line that is none", {"GET / HTTP/1.1\r\n\n\r", "\r\n\r\n"}},
+		{"a WebSocket", {"GET / HTTP/1.1\r\nUpgrade: websocket\r\n", "\r\n"}},
+	};
+	struct drive_server *server = drive_server_new();
+	struct drive d;
+
+	memset(filler, 'x', sizeof(filler) - 1);
+	memcpy(filler, "POST / HTTP/1.1\r\nCookie: ", 25);
+	drive_open_requests(&d);
+	server->mute = true;
+	drive_server_start(server);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int fd = drive_connect(AF_INET, server->port);
+
+		for (size_t k = 0; rows[i].parts[k]; k++) {
+			bool last = !rows[i].parts[k + 1];
+			struct event_socket first = {0};
+
+			cr_expect_eq(left_unanswered(&d, server, fd, rows[i].parts[k],
+						     strlen(rows[i].parts[k]), &first),
+				     1, "%s, part %zu", rows[i].name, k);
+			cr_expect_eq(!!(first.flags & SOCKET_INCOMPLETE), !last, "%s, part %zu: %x",
+				     rows[i].name, k, first.flags);
+		}
+		drive_reset(fd);
+		drive_sleep(10 * DRIVE_MS);
+	}
+	cr_expect_eq(drive_endpoint(&d, server->port, 0).begun, sizeof(rows) / sizeof(rows[0]));
+	drive_server_stop(server);
+	drive_close(&d);
+}
+
 Test(net_protocol, what_runs_a_connection_is_no_request)
 {
 	struct drive_server *server = drive_server_new();

@@ -88,7 +88,8 @@ void collector_announce(const struct collector *c, const char *verb)
 		 h->cpus_online == 1 ? "" : "s",
 		 c->options.gear.quiet ? "quiet gear: CPU times and waits by the kernel's counts"
 				       : "accounts",
-		 c->rooms.model->threads_cnt, collector_sees_requests(c) ? ", requests" : "",
+		 c->rooms.model->threads_cnt,
+		 collector_sees_requests(c) ? ", requests" : ", requests off",
 		 c->options.samples ? ", stacks of " : "",
 		 !c->options.samples ? ""
 		 : *h->filter	     ? h->filter

@@ -153,6 +153,7 @@ static uint32_t process_add(struct model *m, uint32_t tgid)
 	}
 	m->processes[m->processes_cnt++] = (struct model_process){
 		.tgid = tgid,
+		.uid = UID_UNKNOWN,
 		.comm = "",
 		.exe = "",
 		.name = "",
@@ -233,6 +234,28 @@ uint32_t model_process_at(const struct model *m, uint32_t tgid, uint64_t time_ns
 
 	hash_find(&m->process_index, hash_u64(tgid), process_visit, m, &walk);
 	return walk.newest != MODEL_NONE ? walk.newest : walk.oldest;
+}
+
+/* Of helpers below each other: the nursery, what it forks. */
+#define HELPER_LEVELS 2u
+
+bool model_is_own(const struct model *m, uint32_t process)
+{
+	const struct model_process *p = &m->processes[process], *parent = p;
+
+	for (unsigned int i = 0; !(p->flags & PROCESS_SELF); i++, p = parent) {
+		uint32_t row = i < HELPER_LEVELS && p->parent_tgid
+				       ? model_process_at(m, p->parent_tgid, p->born_ns)
+				       : MODEL_NONE;
+
+		if (row == MODEL_NONE)
+			return false;
+		parent = &m->processes[row];
+		if (parent->start_ns > p->start_ns ||
+		    (*parent->exe && *p->exe && strcmp(parent->exe, p->exe)))
+			return false;
+	}
+	return true;
 }
 
 uint32_t model_process_unnamed_after(const struct model *m, uint32_t tgid, uint64_t born_ns)

@@ -158,10 +158,13 @@ struct model_host {
 #define PROCESS_SOCKETS	 0x80u	/* its sockets were read: whether it listens is known */
 #define PROCESS_LISTENS	 0x100u /* on a TCP port, at some time */
 
+#define UID_UNKNOWN 0xffffffffu
+
 struct model_process {
 	uint32_t tgid;
 	uint32_t ns_pid; /* innermost NSpid, 0 = unknown */
 	uint32_t parent_tgid;
+	uint32_t uid;	   /* real, as the host has it; UID_UNKNOWN */
 	uint32_t flags;	   /* PROCESS_* */
 	uint64_t start_ns; /* boottime; exact from BPF */
 	uint64_t born_ns;  /* monotonic: from its fork event, or start_ns less the boot offset */
@@ -376,6 +379,8 @@ struct model_service {
 	/* unanswered, but perhaps of a protocol that does not answer everything (logs, queues):
 	 * not open, not late, not stuck */
 	uint32_t unsure;
+	/* connections on which a header of HTTP/1 has begun and not ended: no requests */
+	uint32_t incomplete;
 };
 
 /* A request without an answer for so long hangs (domain.md of the design: 10 s). */
@@ -631,6 +636,9 @@ uint32_t model_process_find(const struct model *m, uint32_t tgid, uint64_t start
 /* The process of tgid that was alive at a monotonic time (the newest born at or before it, else the
  * oldest known), or MODEL_NONE. */
 uint32_t model_process_at(const struct model *m, uint32_t tgid, uint64_t time_ns);
+/* Whether it is hotrun, or a process that hotrun forked for itself, known by who its parents are:
+ * anybody may have the name. */
+bool model_is_own(const struct model *m, uint32_t process);
 /* Adds a process known from its fork event only; its start_ns is learnt later (start_exact). */
 uint32_t model_process_born(struct model *m, uint32_t tgid, uint64_t born_ns);
 /* The first process of tgid born after born_ns whose start is not exact yet, or MODEL_NONE. */

@@ -331,6 +331,10 @@ static int take_unanswered(struct request_book *book, struct model *m, uint32_t 
 	service = service_of(book, endpoint);
 	if (!service)
 		return -ENOMEM;
+	if (socket->flags & SOCKET_INCOMPLETE) {
+		service->incomplete++;
+		return 0;
+	}
 	if (socket->flags & SOCKET_UNSURE) {
 		service->unsure++;
 		return 0;
@@ -364,7 +368,7 @@ void request_book_begin(struct request_book *book, uint64_t now_ns)
 static bool is_something(const struct model_service *service)
 {
 	const uint64_t *figures = (const uint64_t *)&service->served;
-	uint64_t any = service->open | service->queued | service->unsure;
+	uint64_t any = service->open | service->queued | service->unsure | service->incomplete;
 
 	for (size_t i = 0; i < sizeof(service->served) / sizeof(uint64_t); i++)
 		any |= figures[i];
@@ -381,6 +385,7 @@ static void copy_standing(struct model_service *to, const struct model_service *
 	to->queued = from->queued;
 	to->backlog = from->backlog;
 	to->unsure = from->unsure;
+	to->incomplete = from->incomplete;
 }
 
 /* Keeps what this look told of sockets, or has what the one before told. 0 or -ENOMEM. */

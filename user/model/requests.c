@@ -92,13 +92,14 @@ void requests_sum_add(struct requests_sum *sum, const struct model *m,
 	sum->queued += service->queued;
 	sum->backlog += service->backlog;
 	sum->unsure += service->unsure;
+	sum->incomplete += service->incomplete;
 	raise_u64(&sum->oldest_ns, service->oldest_ns);
 }
 
 void requests_sum_restart(struct requests_sum *sum)
 {
-	sum->open = sum->late = sum->stuck = sum->queued = sum->backlog = sum->unsure = 0;
-	sum->oldest_ns = 0;
+	sum->open = sum->late = sum->stuck = sum->queued = sum->backlog = 0;
+	sum->unsure = sum->incomplete = sum->oldest_ns = 0;
 }
 
 static void add_response(struct requests_sum *sum, const struct model_response *response)

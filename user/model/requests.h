@@ -31,7 +31,7 @@ struct requests_sum {
 	 * been for longer than T) at the end of a slice counts with the length of that slice. */
 	uint64_t open_ns, late_ns;
 	/* At the end of the last slice, and the worst over the slices. */
-	uint64_t open, late, stuck, queued, backlog, unsure;
+	uint64_t open, late, stuck, queued, backlog, unsure, incomplete;
 	uint64_t stuck_max, queued_max;
 	uint64_t oldest_ns, oldest_max_ns;
 	uint8_t protocols; /* PROTOCOL_* */

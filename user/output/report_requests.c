@@ -172,17 +172,18 @@ static void put_followed(const struct report *r, const struct ports *ports,
 	}
 }
 
-/* Data that stands unanswered, but is no evidence. */
-static void put_unsure(const struct report *r, const struct ports *ports)
+/* Data that stands unanswered, but is no evidence. cnt: the connections of a port. */
+static void put_no_evidence(const struct report *r, const struct ports *ports,
+			    uint64_t (*cnt)(const struct requests_sum *sum), const char *what)
 {
 	struct words n = {0};
 	uint64_t connections = 0;
 	size_t told = 0;
 
 	for (size_t i = 0; i < ports->shown; i++) {
-		if (!ports->rows[i]->sum.unsure)
+		if (!cnt(&ports->rows[i]->sum))
 			continue;
-		connections += ports->rows[i]->sum.unsure;
+		connections += cnt(&ports->rows[i]->sum);
 		if (told++ < NOTE_PORTS)
 			words_add(&n, "%s%u", told == 1 ? "port " : ", ", ports->rows[i]->port);
 	}
@@ -190,11 +191,18 @@ static void put_unsure(const struct report *r, const struct ports *ports)
 		return;
 	if (told > NOTE_PORTS)
 		words_add(&n, " and %zu more", told - NOTE_PORTS);
-	words_add(&n,
-		  ": on %s connections the last data may want no answer (logs, queues); it does "
-		  "not count as unanswered",
-		  number_count(connections).text);
+	words_add(&n, ": on %s connections %s", number_count(connections).text, what);
 	put_note(r, &n);
+}
+
+static uint64_t unsure_of(const struct requests_sum *sum)
+{
+	return sum->unsure;
+}
+
+static uint64_t incomplete_of(const struct requests_sum *sum)
+{
+	return sum->incomplete;
 }
 
 /* Requests that count neither as fast nor as slow. */
@@ -276,7 +284,12 @@ int report_requests(const struct report *r)
 	put_meaning(r, &ports);
 	put_unanswered(r, &ports);
 	put_blurs(r, &ports);
-	put_unsure(r, &ports);
+	put_no_evidence(r, &ports, unsure_of,
+			"the last data may want no answer (logs, queues); it does not count as "
+			"unanswered");
+	put_no_evidence(r, &ports, incomplete_of,
+			"a request has not fully arrived: its client has not sent the end of the "
+			"header. It does not count as unanswered");
 	return 0;
 }
 

@@ -63,7 +63,7 @@ static bool is_told(const struct requests_sum *s)
 
 	return s->endpoints &&
 	       (v->begun || v->answered || v->abandoned || v->pushed || v->refused ||
-		v->connections || s->open || s->oldest_max_ns || s->queued_max);
+		v->connections || s->open || s->incomplete || s->oldest_max_ns || s->queued_max);
 }
 
 uint32_t *requests_table_endpoints(const struct requests *r, const uint32_t *processes,

@@ -198,11 +198,16 @@ static enum model_reason compile_image(const struct parse_request *request, int 
 	return reason_of(err);
 }
 
-/* Takes what the socket brings. */
-static bool receive_memory(const struct files *f, const struct target_mapping *given,
+/* Takes what the socket brings; the result is a memfd. */
+static bool receive_memory(const struct files *f, int result_fd, const struct target_mapping *given,
 			   uint32_t given_cnt, struct target_memory *memory)
 {
+	struct stat st;
+
 	*memory = (struct target_memory){.memory_fd = -1, .pages_fd = -1, .maps_fd = -1};
+	if (fstat(result_fd, &st))
+		return false;
+	memory->shared_dev = st.st_dev;
 	if (target_memory_receive(memory, f->fds[0], given, given_cnt))
 		return true;
 	target_memory_close(memory);
@@ -215,7 +220,7 @@ static enum model_reason do_code(const struct parse_request *request, const stru
 	static struct target_memory memory;
 	int err;
 
-	if (!receive_memory(f, NULL, 0, &memory))
+	if (!receive_memory(f, result_fd, NULL, 0, &memory))
 		return REASON_LIMIT;
 	err = code_rows_write(&memory, &request->code, result_fd, &reply->code_next);
 	target_memory_close(&memory);
@@ -229,7 +234,8 @@ static enum model_reason do_memory(const struct parse_request *request, const st
 	enum model_reason reason;
 
 	if (request->memory.given_cnt > TARGET_GIVEN_MAX ||
-	    !receive_memory(f, request->memory.given, request->memory.given_cnt, &memory))
+	    !receive_memory(f, result_fd, request->memory.given, request->memory.given_cnt,
+			    &memory))
 		return REASON_LIMIT;
 	reason = memory_names_write(&memory, &request->memory, result_fd, &reply->facts);
 	reply->given_used = memory.given_used;
@@ -241,11 +247,12 @@ static enum model_reason do_memory(const struct parse_request *request, const st
 }
 
 static enum model_reason do_locks(const struct parse_request *request, const struct files *f,
-				  struct parse_reply *reply)
+				  int result_fd, struct parse_reply *reply)
 {
 	static struct target_memory memory;
 
-	if (request->locks.waits_cnt > PARSE_WAITS_MAX || !receive_memory(f, NULL, 0, &memory))
+	if (request->locks.waits_cnt > PARSE_WAITS_MAX ||
+	    !receive_memory(f, result_fd, NULL, 0, &memory))
 		return REASON_LIMIT;
 	lock_holders_read(&memory, &request->locks, reply->holders);
 	target_memory_close(&memory);
@@ -501,7 +508,7 @@ static enum model_reason dispatch(const struct parse_request *request, const str
 	case PARSE_MEMORY:
 		return do_memory(request, f, result_fd, reply);
 	case PARSE_LOCKS:
-		return do_locks(request, f, reply);
+		return do_locks(request, f, result_fd, reply);
 	case PARSE_UNWIND_ELF:
 	case PARSE_UNWIND_IMAGE:
 		return do_unwind(request, f, result_fd);

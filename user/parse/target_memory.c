@@ -231,16 +231,24 @@ static size_t alike_from(struct target_memory *memory, uint64_t page, size_t cnt
 	return alike;
 }
 
+static bool is_shared(const struct target_memory *memory, const struct range *file)
+{
+	return file->dev == memory->shared_dev;
+}
+
 static void add_need(struct target_memory *memory, const struct range *file, bool is_wanting)
 {
 	uint32_t i = 0;
 
-	while (i < memory->needs_cnt && memory->needs[i].start != file->at.start)
+	while (i < memory->needs_cnt && memory->needs[i].start != file->at.start &&
+	       !(is_shared(memory, file) && memory->needs_shared[i] == file->inode))
 		i++;
 	if (i == TARGET_GIVEN_MAX)
 		return;
-	if (i == memory->needs_cnt)
+	if (i == memory->needs_cnt) {
+		memory->needs_shared[i] = is_shared(memory, file) ? file->inode : 0;
 		memory->needs[memory->needs_cnt++] = file->at;
+	}
 	if (is_wanting)
 		memory->wanting |= 1ull << i;
 }
@@ -309,7 +317,7 @@ static void need(struct target_memory *memory, const struct range *wanting)
 
 	memory->missed++;
 	add_need(memory, wanting, true);
-	if (memory->needs_cnt == cnt)
+	if (memory->needs_cnt == cnt || is_shared(memory, wanting))
 		return;
 	if (memory->is_old || memory->is_known)
 		need_listed(memory, wanting);
@@ -317,25 +325,34 @@ static void need(struct target_memory *memory, const struct range *wanting)
 		need_asked(memory, wanting);
 }
 
-/* Whether it is the file of that mapping: another may have been mapped there since it was opened.
- * The device is no help, see opener/file_look.c. */
+/*
+ * Whether it is the file of that mapping: another may have been mapped there since it was opened.
+ * The device is no help, see opener/file_look.c; but that of shared memory, of which a runtime maps
+ * parts of one file in hundreds of places.
+ */
 static bool is_file_of(struct target_memory *memory, uint32_t given, const struct range *file)
 {
 	struct stat st;
 
 	if (memory->given_fds[given] < 0)
 		return false;
-	if (!memory->given_inodes[given] && !fstat(memory->given_fds[given], &st))
+	if (!memory->given_inodes[given] && !fstat(memory->given_fds[given], &st)) {
 		memory->given_inodes[given] = st.st_ino;
-	return memory->given_inodes[given] == file->inode;
+		memory->given_shared |= st.st_dev == memory->shared_dev ? 1ull << given : 0;
+	}
+	if (memory->given_inodes[given] != file->inode)
+		return false;
+	if (is_shared(memory, file))
+		return memory->given_shared >> given & 1;
+	return memory->given[given].start == file->at.start &&
+	       memory->given[given].end == file->at.end;
 }
 
 /* Its descriptor, where it was handed over; else -1. */
 static int given_file(struct target_memory *memory, const struct range *file)
 {
 	for (uint32_t i = 0; i < memory->given_cnt; i++) {
-		if (memory->given[i].start != file->at.start ||
-		    memory->given[i].end != file->at.end || !is_file_of(memory, i, file))
+		if (!is_file_of(memory, i, file))
 			continue;
 		memory->given_used |= 1ull << i;
 		return memory->given_fds[i];

@@ -30,9 +30,10 @@ struct target_mapping {
 };
 
 struct target_memory {
-	int memory_fd; /* /proc/PID/mem */
-	int pages_fd;  /* /proc/PID/pagemap: Documentation/admin-guide/mm/pagemap.rst */
-	int maps_fd;   /* /proc/PID/maps, asked, or read when it is needed first */
+	int memory_fd;	     /* /proc/PID/mem */
+	int pages_fd;	     /* /proc/PID/pagemap: Documentation/admin-guide/mm/pagemap.rst */
+	uint64_t shared_dev; /* st_dev of a memfd: of each such file one descriptor serves all */
+	int maps_fd;	     /* /proc/PID/maps, asked, or read when it is needed first */
 	bool is_read, is_known;
 	bool is_old;		      /* the kernel cannot be asked for one mapping */
 	bool have_last, last_is_file; /* it told of one, which is of a file */
@@ -40,10 +41,12 @@ struct target_memory {
 	struct target_mapping given[TARGET_GIVEN_MAX];
 	int given_fds[TARGET_GIVEN_MAX];
 	uint64_t given_inodes[TARGET_GIVEN_MAX]; /* 0: not asked for yet */
+	uint64_t given_shared;			 /* bit by file: shared memory */
 	uint32_t given_cnt;
 	uint64_t given_used; /* bit by file */
 	/* What could not be read for want of their files. */
 	struct target_mapping needs[TARGET_GIVEN_MAX];
+	uint64_t needs_shared[TARGET_GIVEN_MAX]; /* inode of shared memory, else 0 */
 	uint32_t needs_cnt;
 	uint64_t wanting; /* bit by need; the others are of the same files, and may be next */
 	uint64_t missed;  /* reads that failed for that; only grows */

@@ -186,6 +186,7 @@ static void set_facts(struct model *m, uint32_t process, struct proc_facts *fact
 
 	p->flags |= PROCESS_FACTS | (facts->stat.kernel ? PROCESS_KERNEL : 0);
 	p->ns_pid = facts->ns_pid;
+	p->uid = facts->uid;
 	if (!p->parent_tgid)
 		p->parent_tgid = facts->stat.parent_tgid;
 	if (!*p->comm)

@@ -43,6 +43,14 @@ uint32_t proc_parse_ns_pid(const char *text)
 	return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
+uint32_t proc_parse_uid(const char *text)
+{
+	const char *line = strstr(text, "\nUid:");
+	unsigned int uid;
+
+	return line && sscanf(line, "\nUid: %u", &uid) == 1 ? uid : UINT32_MAX;
+}
+
 static int add_path(struct proc_facts *f, const char *path, size_t len, size_t *ret_offset)
 {
 	size_t wanted = len + 1;
@@ -180,8 +188,11 @@ static void run(struct loader_job *base)
 	job->error = proc_stat_read(process_fd, &job->facts.stat);
 	if (job->error)
 		return;
-	if (guard_read(process_fd, "status", status, sizeof(status)) > 0)
+	job->facts.uid = UINT32_MAX;
+	if (guard_read(process_fd, "status", status, sizeof(status)) > 0) {
 		job->facts.ns_pid = proc_parse_ns_pid(status);
+		job->facts.uid = proc_parse_uid(status);
+	}
 	read_cgroup(process_fd, &job->facts);
 	if (job->facts.stat.kernel)
 		return;

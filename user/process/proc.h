@@ -30,6 +30,7 @@ struct proc_mapping {
 struct proc_facts {
 	struct proc_stat stat;
 	uint32_t ns_pid;	   /* 0 unknown */
+	uint32_t uid;		   /* real; UINT32_MAX unknown */
 	char exe[PROC_PATH_BYTES]; /* "" unknown */
 	char entry[ENTRY_BYTES];   /* "" unless run by the `dotnet` host */
 	struct cgroup_facts cgroup;
@@ -51,6 +52,9 @@ struct proc_job {
 /* Returns owned (release with job->base.release), or NULL with errno. */
 struct proc_job *proc_job_new(const struct target_process *target, bool want_mappings);
 
+/* The first number of the "Uid:" line of /proc/PID/status, which is the real one, as this process's
+ * namespace has it; UINT32_MAX = none. Pure. */
+uint32_t proc_parse_uid(const char *text);
 /* The last number of the "NSpid:" line of /proc/PID/status, 0 = none. Pure. */
 uint32_t proc_parse_ns_pid(const char *text);
 #endif

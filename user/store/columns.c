@@ -128,6 +128,7 @@ static const struct column process_columns[] = {
 	C(model_process, U32, tgid, "pid as the host sees it"),
 	C(model_process, U32, ns_pid, "pid in its innermost namespace, 0 = unknown"),
 	C(model_process, U32, parent_tgid, ""),
+	C(model_process, ROW, uid, "real user id, NULL = not known", LATER(OFF_NO_FIGURE)),
 	C(model_process, U32, flags, "", SUM_OF(process_words)),
 	C(model_process, NS, start_ns, "boottime"),
 	C(model_process, BOOL, start_exact, "0 = start_ns is a guess from the fork event"),
@@ -391,6 +392,9 @@ static const struct column service_columns[] = {
 	C(model_service, U32, unsure,
 	  "unanswered, but perhaps of a protocol that does not answer everything (logs, queues); "
 	  "not among those open"),
+	C(model_service, U32, incomplete,
+	  "connections on which the header of a request has begun and not ended: no requests",
+	  LATER(OFF_NO_FIGURE)),
 	SERVED(unseen,
 	       "of answered and abandoned: not seen, counted for connections that were not "
 	       "followed. Where there are any, the figures from connections to sent_bytes are "

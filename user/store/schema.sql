@@ -106,6 +106,7 @@ CREATE TABLE process (
 	tgid INTEGER NOT NULL,           -- pid as the host sees it
 	ns_pid INTEGER NOT NULL,         -- pid in its innermost namespace, 0 = unknown
 	parent_tgid INTEGER NOT NULL,
+	uid INTEGER,                     -- later: real user id, NULL = not known
 	flags INTEGER NOT NULL,          -- a sum of 1 kernel thread, 2 runs CoreCLR, 4 /proc was
 	                                 -- read, 8 ended before that, 16 hotrun itself, 32 selected
 	                                 -- (-p, --cgroup), 64 has a sample, 128 its sockets were
@@ -357,6 +358,8 @@ CREATE TABLE service (
 	backlog INTEGER NOT NULL,        -- and how many may be
 	unsure INTEGER NOT NULL,         -- unanswered, but perhaps of a protocol that does not
 	                                 -- answer everything (logs, queues); not among those open
+	incomplete INTEGER NOT NULL,     -- connections on which the header of a request has begun
+	                                 -- and not ended: no requests
 	unseen INTEGER NOT NULL          -- of answered and abandoned: not seen, counted for
 	                                 -- connections that were not followed. Where there are any,
 	                                 -- the figures from connections to sent_bytes are estimates
