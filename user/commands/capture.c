@@ -131,6 +131,7 @@ int capture_argument(int argc, char **argv, const char *process, const struct ti
 	rc = time_window_check(window, argv[0] + strlen("hotrun "));
 	if (!rc)
 		rc = capture_open(optind < argc ? argv[optind] : NULL, ret_model);
+	capture_leave_signals();
 	if (!rc)
 		rc = time_window_cut(window, argv[0] + strlen("hotrun "), *ret_model, &taken);
 	if (!rc && taken.whole_ns)

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "store/private.h"
 
 /* A reader that meets a writer's commit waits for it. */
@@ -255,7 +256,8 @@ static bool names_other_file(int fd, off_t size)
 	return size >= 16 && pread(fd, end, 8, size - 8) == 8 && !memcmp(end, magic, 8);
 }
 
-static int copy_journal(struct capture_file *r, const char *real)
+/* One that is not the capture's is left out. */
+static int copy_journal(struct capture_file *r, const char *real, const struct stat *capture)
 {
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX + 16];
@@ -267,7 +269,9 @@ static int copy_journal(struct capture_file *r, const char *real)
 		return errno == ENOENT ? 0 : -errno;
 	if (fstat(fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode) || names_other_file(fd, st.st_size))
+	if (!store_trusts_journal(&st, capture))
+		return 0;
+	if (names_other_file(fd, st.st_size))
 		return -EBADMSG;
 	r->file_bytes += (uint64_t)st.st_size;
 	return copy_to(r->copy_dir, "capture-journal", fd, COPY_MAX_BYTES);
@@ -287,6 +291,7 @@ static int copy_aside(struct capture_file *r, const char *real, int fd)
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX];
+	struct stat st;
 	int err;
 
 	if (!tmp || *tmp != '/')
@@ -302,7 +307,9 @@ static int copy_aside(struct capture_file *r, const char *real, int fd)
 	}
 	lock_shared(fd);
 	err = copy_to(r->copy_dir, "capture", fd, COPY_MAX_BYTES);
-	return err ? err : copy_journal(r, real);
+	if (!err && fstat(fd, &st))
+		err = -errno;
+	return err ? err : copy_journal(r, real, &st);
 }
 
 static void remove_copy(struct capture_file *r)
@@ -346,22 +353,27 @@ int capture_check(int fd, struct stat *ret_st)
 	return check_kind(fd, &capture_kind, ret_st);
 }
 
-/*
- * What lies beside the file under the names that SQLite would open. A write-ahead log is not ours,
- * and SQLite would make files for it: then a copy of the file alone is read. Opening a FIFO as a
- * journal would block.
- */
-static int check_companions(const char *real, bool *ret_wal)
+/* A write-ahead log beside the file is not ours, and SQLite would make files for it: then a copy of
+ * the file alone is read. */
+static bool has_wal(const char *real)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s-wal", real);
+	return !lstat(path, &st);
+}
+
+static void tell_of_journal(const char *real, const struct stat *capture)
 {
 	char path[PATH_MAX + 16];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s-journal", real);
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
-		return -EBADMSG;
-	snprintf(path, sizeof(path), "%s-wal", real);
-	*ret_wal = !lstat(path, &st);
-	return 0;
+	if (!lstat(path, &st) && !store_trusts_journal(&st, capture))
+		log_warn("%s was left out: it is not of the owner of the capture (user %u, not "
+			 "%u), or others may write it",
+			 path, st.st_uid, capture->st_uid);
 }
 
 int capture_check_writable(const char *real)
@@ -369,10 +381,8 @@ int capture_check_writable(const char *real)
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX + 16];
 	struct stat st;
-	bool wal;
-	int err = check_companions(real, &wal);
 
-	if (err || wal)
+	if (has_wal(real))
 		return -EBADMSG;
 	snprintf(path, sizeof(path), "%s-journal", real);
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -399,7 +409,6 @@ static int open_file(struct capture_file *r, const char *path, const struct file
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	_cleanup_free_ char *real = NULL;
 	struct stat st;
-	bool wal;
 	int err;
 
 	*r = (struct capture_file){.kind = kind};
@@ -416,10 +425,8 @@ static int open_file(struct capture_file *r, const char *path, const struct file
 	r->file_bytes = (uint64_t)st.st_size;
 	r->cpu_deadline_ns =
 		clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_BASE_NS + r->file_bytes * CPU_PER_BYTE_NS;
-	err = check_companions(real, &wal);
-	if (err)
-		return err;
-	if (!wal) {
+	tell_of_journal(real, &st);
+	if (!has_wal(real)) {
 		err = open_database(r, real, SQLITE_OPEN_READONLY);
 		if (!err || sqlite3_extended_errcode(r->db) != SQLITE_READONLY_ROLLBACK)
 			goto out;

@@ -180,11 +180,14 @@ const void *mapping_row(const struct model *m, uint32_t process, uint32_t number
  * Name for sqlite3_open_v2(), static. A journal that lies beside a file may end in the name of
  * another database's journal, which SQLite would open and, in the end, delete. It looks for one
  * with every transaction, so whoever may write to the folder could have root delete any file; for
- * ours there is none, whatever a journal says. What is no regular file, or has other names, is not
- * taken for a journal either. Where SQLite has no file systems, opening fails. Source:
+ * ours there is none, whatever a journal says. Nor is a journal what store_trusts_journal() denies;
+ * a writer removes it. Where SQLite has no file systems, opening fails. Source:
  * hasHotJournal(), pager_playback() and pager_delsuper() in SQLite's pager.c.
  */
 const char *store_vfs(void);
+/* That a file lies beside a database makes it no journal of it: it has to be a regular file with
+ * one name and the same owner, which nobody may write who may not write the database. */
+bool store_trusts_journal(const struct stat *journal, const struct stat *database);
 
 /*
  * The function of SQL that is handed each row of a table that is read, an aggregate without a

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -112,7 +113,8 @@ static int check_existing(const struct target *t, const struct owner *owner)
 	return recorder_holds(fd) ? -EBUSY : 0;
 }
 
-/* A journal of an earlier file of that name would be rolled back into ours. */
+/* A journal of an earlier file of that name would be rolled back into ours; what is somebody else's
+ * is no journal. */
 static int remove_companion(const struct target *t, const char *suffix, const struct owner *owner)
 {
 	char name[NAME_MAX + 16];
@@ -121,15 +123,32 @@ static int remove_companion(const struct target *t, const char *suffix, const st
 	snprintf(name, sizeof(name), "%s%s", t->name, suffix);
 	if (fstatat(t->dir, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : -errno;
-	if (!ours(&st, owner))
+	if (S_ISDIR(st.st_mode))
 		return -EEXIST;
+	if (!ours(&st, owner))
+		return 0;
 	return unlinkat(t->dir, name, 0) ? -errno : 0;
+}
+
+/* Whoever may take files out of the folder could put others in their places. */
+static int check_folder(const struct target *t, const struct owner *owner)
+{
+	struct stat st;
+
+	if (fstat(t->dir, &st))
+		return -errno;
+	if (st.st_uid && st.st_uid != geteuid() && st.st_uid != owner->uid)
+		return -ENOTUNIQ;
+	return st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX) ? -ENOTUNIQ : 0;
 }
 
 static int target_check(struct target *t, const struct owner *owner)
 {
 	struct stat st;
+	int err = check_folder(t, owner);
 
+	if (err)
+		return err;
 	t->exists = false;
 	if (fstatat(t->dir, t->name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : -errno;

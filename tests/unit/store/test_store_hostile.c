@@ -489,8 +489,51 @@ Test(store_hostile, files_beside_the_capture_are_not_opened)
 	cr_assert_eq(unlink("bad-wal"), 0);
 	cr_assert_eq(mkfifo("bad-journal", 0600), 0);
 	m = NULL;
-	cr_assert_eq(store_read("bad", &m), -EBADMSG, "a FIFO would block the reader");
-	cr_assert_null(m);
+	cr_assert_eq(store_read("bad", &m), 0, "a FIFO would block the reader");
+	model_free(m);
+}
+
+/* 512 bytes beside it would cut the capture to a page, or show another one. */
+Test(store_hostile, a_journal_of_somebody_else_is_none)
+{
+	static const struct {
+		const char *what;
+		uid_t uid;
+		mode_t mode;
+		bool linked;
+	} rows[] = {
+		{"of another user", 65534, 0600, false},
+		{"that others may write", 0, 0622, false},
+		{"with another name", 0, 0600, true},
+	};
+	uint8_t journal[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0, 0, 0, 1,	2,
+				3,    4,    0,	  0,	0,    1,    0,	  0,	2, 0, 0, 0, 16, 0};
+	struct stat before, after;
+
+	if (geteuid())
+		cr_skip_test("only root can give a file away");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct model *m = NULL;
+		int fd;
+
+		copy_good("bad");
+		fd = open("bad-journal", O_WRONLY | O_CREAT | O_EXCL, 0600);
+		cr_assert(fd >= 0 && write(fd, journal, sizeof(journal)) == sizeof(journal));
+		cr_assert(!fchown(fd, rows[i].uid, (gid_t)rows[i].uid) &&
+			  !fchmod(fd, rows[i].mode) && !fstat(fd, &before));
+		close(fd);
+		if (rows[i].linked)
+			cr_assert_eq(link("bad-journal", "other"), 0);
+		cr_expect_eq(store_read("bad", &m), 0, "%s", rows[i].what);
+		cr_expect(m && m->samples_cnt, "%s", rows[i].what);
+		model_free(m);
+		cr_expect(!stat("bad-journal", &after) && after.st_uid == before.st_uid &&
+				  after.st_size == before.st_size &&
+				  after.st_mode == before.st_mode,
+			  "%s: a reader changes nothing", rows[i].what);
+		unlink("bad-journal");
+		unlink("other");
+	}
 }
 
 Test(store_hostile, a_cut_file_is_damaged)
