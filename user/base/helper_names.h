@@ -2,18 +2,12 @@
 #ifndef HOTRUN_BASE_HELPER_NAMES_H
 #define HOTRUN_BASE_HELPER_NAMES_H
 /*
- * What the processes are called that hotrun forks for itself: /proc/PID/comm, at most 15 bytes.
- * They stand in captures, too, where the judge leaves them out.
+ * What the processes are called that hotrun forks for itself: /proc/PID/comm, at most 15 bytes. For
+ * people: anybody may have such a name (model_is_own()).
  */
-#include <stdbool.h>
-
 #define HELPER_NURSERY "hotrun-nursery" /* child of hotrun, parent of the next three */
 #define HELPER_OPENER  "hotrun-file"	/* opens files of targets */
 #define HELPER_PARSER  "hotrun-parse"	/* reads them, without any right */
 #define HELPER_STREAM  "hotrun-stand"	/* reads where threads stand, without any right */
 #define HELPER_SIGNALS "hotrun-signal"	/* child of hotrun; reads the operator's own numbers */
-
-/* Whether it is one of these names, or one that helpers had in captures of earlier versions.
- * Anybody may call a process so: look at its parent, too. */
-bool helper_is_name(const char *comm);
 #endif

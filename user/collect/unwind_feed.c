@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/compare.h"
 #include "base/grow.h"
-#include "base/helper_names.h"
 #include "collect/unwind_run.h"
 #include "collect/unwind_tables.h"
 #include "model/fair.h"
@@ -364,22 +363,13 @@ static uint32_t party_of(const struct model *m, uint32_t process)
 	return m->processes[process].parent_tgid == 1 ? process : fair_party(m, process);
 }
 
-/* hotrun and its helpers, which work most while others' files are read. Who only calls itself so
- * harms nobody else. */
-static bool is_own(const struct model *m, uint32_t process)
-{
-	const struct model_process *p = &m->processes[process];
-
-	return (p->flags & PROCESS_SELF) || helper_is_name(p->comm);
-}
-
 /* Whether there is somebody else for whom anything can be done soon. */
 static bool wants_others(struct unwind_feed *f, const struct model *m, uint64_t now_ns)
 {
 	for (size_t i = 0; i < f->wanted_cnt; i++) {
 		uint32_t process = f->wanted[i];
 
-		if (!is_own(m, process) && m->processes[process].mapping_cnt &&
+		if (!model_is_own(m, process) && m->processes[process].mapping_cnt &&
 		    f->fed[process].not_before_ns < now_ns + SOON_NS && is_worth_it(f, m, process))
 			return true;
 	}
@@ -431,7 +421,7 @@ uint64_t unwind_feed_work(struct unwind_feed *f, struct model *m, struct names *
 		struct fed *fed = &f->fed[process];
 		/* Its mappings are not known before its facts are. */
 		bool is_known = m->processes[process].mapping_cnt;
-		bool may = f->looks_ns > 0 && !(own_wait && is_own(m, process));
+		bool may = f->looks_ns > 0 && !(own_wait && model_is_own(m, process));
 		uint64_t look_ns;
 
 		if (!is_worth_it(f, m, process)) {

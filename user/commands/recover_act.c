@@ -18,6 +18,7 @@
 #include "opener/guard.h"
 #include "opener/proc_stat.h"
 #include "process/dotnet_ask.h"
+#include "process/proc.h"
 #include "process/resume.h"
 #include "process/tracer_tie.h"
 
@@ -187,14 +188,21 @@ static void resume_runtime(struct recover_look *l, const struct left_process *p,
 }
 
 /* Whether a process is a recording that has maps switched on, and off again: it keeps no mark of
- * them that others could read, so its command line tells. */
+ * them that others could read, so its command line tells. One of root's or of this user's: anybody
+ * else may be called so. */
 static bool is_recording_with_maps(int process_fd)
 {
 	char text[ARGUMENTS_BYTES];
 	struct proc_stat stat;
 	ssize_t n;
 
-	if (proc_stat_read(process_fd, &stat) || strcmp(stat.comm, OWN_COMM) || stat.state == 'Z')
+	uint32_t uid;
+
+	if (proc_stat_read(process_fd, &stat) || strcmp(stat.comm, OWN_COMM) || stat.state == 'Z' ||
+	    guard_read(process_fd, "status", text, sizeof(text)) <= 0)
+		return false;
+	uid = proc_parse_uid(text);
+	if (uid && uid != getuid())
 		return false;
 	n = guard_read(process_fd, "cmdline", text, sizeof(text));
 	return n > 0 && memmem(text, (size_t)n, MAPS_OPTION, strlen(MAPS_OPTION));

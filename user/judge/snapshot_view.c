@@ -8,15 +8,7 @@
 #include "base/compare.h"
 #include "base/grow.h"
 #include "base/hash.h"
-#include "base/helper_names.h"
 #include "base/rise.h"
-
-bool snapshot_is_own(const struct model *m, uint32_t process)
-{
-	const struct model_process *p = &m->processes[process];
-
-	return (p->flags & PROCESS_SELF) || helper_is_name(p->comm);
-}
 
 /* What processes are one row by: the name, and one for all threads of the kernel. Names are
  * interned. */
@@ -79,7 +71,7 @@ static int add_thread(struct making *mk, const struct snapshot_thread *t)
 	struct snapshot_view *v = mk->v;
 	struct snapshot_process *p;
 
-	if (snapshot_is_own(mk->m, process)) {
+	if (model_is_own(mk->m, process)) {
 		v->own_ns += t->ran_ns + t->ended.threads_ns + t->ended.children_ns;
 		return 0;
 	}
@@ -242,7 +234,7 @@ static int find_codes(struct making *mk)
 					     .group = i};
 
 		mk->code_of[i] = MODEL_NONE;
-		if (snapshot_is_own(mk->m, g->process))
+		if (model_is_own(mk->m, g->process))
 			continue;
 		if (!is_told(mk, g)) {
 			v->asleep_ns += ran_in(mk, g);

@@ -58,7 +58,4 @@ struct snapshot_view {
 /* Adds symbols to the model. NULL with errno ENOMEM. */
 struct snapshot_view *snapshot_view_new(struct model *m, const struct snapshot *s);
 void snapshot_view_free(struct snapshot_view *v);
-
-/* Whether a process is hotrun, or one of its helpers: left out of the rows. */
-bool snapshot_is_own(const struct model *m, uint32_t process);
 #endif

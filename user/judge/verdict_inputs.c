@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/compare.h"
-#include "base/helper_names.h"
 #include "bpf/events.h"
 #include "judge/role.h"
 #include "model/policy.h"
@@ -31,32 +30,10 @@ const struct verdict_limits *inputs_limits(const struct inputs *in, uint32_t pro
 
 /* --- what does not change over time ---------------------------------------------------------- */
 
-/* The helpers among the children of a process of that id. */
-static void mark_helpers(bool *own, const struct model *m, uint32_t parent_tgid)
+static void mark_judged(struct inputs *in, const struct model *m)
 {
-	for (size_t i = 0; i < m->processes_cnt; i++)
-		if (m->processes[i].parent_tgid == parent_tgid &&
-		    helper_is_name(m->processes[i].comm))
-			own[i] = true;
-}
-
-static int mark_judged(struct inputs *in, const struct model *m)
-{
-	_cleanup_free_ bool *own = calloc(m->processes_cnt + 1, sizeof(*own));
-
-	if (!own)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->processes_cnt; i++)
-		if (m->processes[i].flags & PROCESS_SELF)
-			mark_helpers(own, m, m->processes[i].tgid);
-	/* Theirs: no helper has grandchildren. */
-	for (size_t i = 0; i < m->processes_cnt; i++)
-		if (own[i])
-			mark_helpers(own, m, m->processes[i].tgid);
-	for (size_t i = 0; i < m->processes_cnt; i++)
-		in->judged[i] =
-			!own[i] && !(m->processes[i].flags & (PROCESS_KERNEL | PROCESS_SELF));
-	return 0;
+	for (uint32_t i = 0; i < m->processes_cnt; i++)
+		in->judged[i] = !(m->processes[i].flags & PROCESS_KERNEL) && !model_is_own(m, i);
 }
 
 /* Those whose threads asked to run behind others, but for some that want less than a tenth
@@ -308,10 +285,9 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 		err = mark_sampled(in, m);
 	if (!err)
 		err = mark_background(in, m);
-	if (!err)
-		err = mark_judged(in, m);
 	if (err)
 		return err;
+	mark_judged(in, m);
 	find_sections(in, m);
 	mark_unmeasured(in, m);
 	for (uint32_t i = 0; i < m->threads_cnt; i++)

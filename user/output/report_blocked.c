@@ -325,7 +325,7 @@ bool report_blocked_is_asked(const struct report *r, const struct blocked_proces
 	for (size_t i = 0; i < r->o.process_cnt && r->o.processes; i++)
 		if (r->o.processes[i] == p->process)
 			return true;
-	if (r->o.processes || threads_is_own(r->m, p->process))
+	if (r->o.processes || model_is_own(r->m, p->process))
 		return false;
 	return p->waits.blocked_ns || (r->o.idle && p->all.blocked_ns);
 }

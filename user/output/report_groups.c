@@ -32,12 +32,20 @@ static bool is_selected(const struct model *m, const struct total_process *p)
 	       (m->processes[p->process].flags & PROCESS_SELECTED || p->samples);
 }
 
-bool groups_alike(const struct model_process *a, const struct model_process *b)
+static bool are_own_alike(const struct model *m, const struct model_process *a,
+			  const struct model_process *b)
+{
+	return model_is_own(m, (uint32_t)(a - m->processes)) ==
+	       model_is_own(m, (uint32_t)(b - m->processes));
+}
+
+bool groups_alike(const struct model *m, const struct model_process *a,
+		  const struct model_process *b)
 {
 	if ((a->flags | b->flags) & PROCESS_KERNEL)
 		return a->flags & b->flags & PROCESS_KERNEL;
 	return a->name == b->name && a->unit == b->unit && a->container == b->container &&
-	       (a->flags & PROCESS_SELF) == (b->flags & PROCESS_SELF);
+	       are_own_alike(m, a, b);
 }
 
 uint64_t groups_hash(const struct model_process *p)
@@ -64,8 +72,8 @@ static bool same_label(const void *owner, uint32_t row, const void *key)
 		return false;
 	if (k->workload)
 		return g->workloads[first] == k->workload &&
-		       !((g->m->processes[first].flags ^ k->process->flags) & PROCESS_SELF);
-	return groups_alike(&g->m->processes[first], k->process);
+		       are_own_alike(g->m, &g->m->processes[first], k->process);
+	return groups_alike(g->m, &g->m->processes[first], k->process);
 }
 
 static uint64_t hash_of(const struct group_key *key)

@@ -56,9 +56,11 @@ struct sched_sum groups_sum(const struct groups *g, const struct sched *sched,
  * throttled; and what was missing makes a hundredth of a thread, and of all that was missing on
  * the host. */
 bool groups_waited(const struct sched *sched, const struct sched_figures *figures);
-/* True for processes that may share a row: one name, unit and container; the kernel's threads are
- * alike, and the recording is like nothing else. Strings are interned: compared by pointer. */
-bool groups_alike(const struct model_process *a, const struct model_process *b);
+/* True for processes of m that may share a row: one name, unit and container; the kernel's threads
+ * are alike, and what is hotrun's own is like nothing else. Strings are interned: compared by
+ * pointer. */
+bool groups_alike(const struct model *m, const struct model_process *a,
+		  const struct model_process *b);
 uint64_t groups_hash(const struct model_process *p);
 /* Takes a zeroed one. */
 void groups_clear(struct groups *g);

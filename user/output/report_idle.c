@@ -54,7 +54,7 @@ static bool same_label(const void *owner, uint32_t row, const void *key)
 {
 	const struct idle *idle = owner;
 
-	return groups_alike(&idle->m->processes[idle->rows[row].process], key);
+	return groups_alike(idle->m, &idle->m->processes[idle->rows[row].process], key);
 }
 
 static int idle_add(struct idle *idle, const struct total_process *t, const struct states *states)

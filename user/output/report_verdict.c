@@ -435,7 +435,8 @@ static bool fits(const struct report *r, const struct verdict_group *g,
 	return verdict_of_row(g->row) == verdict_of_row(row) &&
 	       verdicts_rank(g->row) == verdicts_rank(row) && g->row->episode == row->episode &&
 	       g->row->listens == row->listens &&
-	       groups_alike(&r->m->processes[g->row->process], &r->m->processes[row->process]);
+	       groups_alike(r->m, &r->m->processes[g->row->process],
+			    &r->m->processes[row->process]);
 }
 
 /* Rows come in order, so that groups do, too. */

@@ -56,6 +56,4 @@ void threads_chain(char text[static CELL_BYTES], const struct model *m,
 /* Its frames, leaf first, as an array. */
 void threads_json_frames(struct json *j, const struct model *m, const struct standing *s,
 			 const struct standing_group *g);
-/* hotrun, or a helper below it: anybody may call a process so. */
-bool threads_is_own(const struct model *m, uint32_t process);
 #endif

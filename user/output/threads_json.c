@@ -90,7 +90,7 @@ static void put_deadlocks(struct json *j, const struct model *m, const struct de
 	for (size_t i = 0; i < deadlocks->cnt; i++) {
 		const struct deadlock *d = &deadlocks->rows[i];
 
-		if (!options->all && !options->own && threads_is_own(m, d->process))
+		if (!options->all && !options->own && model_is_own(m, d->process))
 			continue;
 		json_object(j, NULL);
 		json_count(j, "pid", m->processes[d->process].tgid);
@@ -133,8 +133,7 @@ int threads_json_write(FILE *out, const struct model *m, const struct stands *st
 	put_deadlocks(&j, m, deadlocks, options);
 	json_array(&j, "groups");
 	for (size_t i = 0; i < standing->groups_cnt; i++)
-		if (!options->all && !options->own &&
-		    threads_is_own(m, standing->groups[i].process))
+		if (!options->all && !options->own && model_is_own(m, standing->groups[i].process))
 			continue;
 		else if (groups++ < THREADS_JSON_GROUPS)
 			put_group(&j, m, stands, standing, &standing->groups[i]);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/helper_names.h"
 #include "judge/deadlock.h"
 #include "output/chain.h"
 #include "output/label.h"
@@ -27,8 +26,6 @@
 #define METHOD_COLUMNS 16
 #define METHOD_LEAST   4
 #define ARROW_COLUMNS  3
-/* Of helpers below each other: the nursery, what it forks. */
-#define HELPER_LEVELS 3u
 /* Of each name of a chain, so that all have room. */
 #define CHAIN_NAME_BYTES 600
 
@@ -45,25 +42,6 @@ struct page {
 	bool narrow;
 };
 
-bool threads_is_own(const struct model *m, uint32_t process)
-{
-	const struct model_process *p = &m->processes[process];
-
-	for (unsigned int i = 0; i <= HELPER_LEVELS; i++) {
-		uint32_t parent;
-
-		if (p->flags & PROCESS_SELF)
-			return true;
-		if (!helper_is_name(p->comm))
-			return false;
-		parent = model_process_at(m, p->parent_tgid, p->start_ns);
-		if (parent == MODEL_NONE)
-			return false;
-		p = &m->processes[parent];
-	}
-	return false;
-}
-
 struct threads_count threads_count(const struct model *m, const struct standing_group *first,
 				   size_t cnt, bool own)
 {
@@ -72,7 +50,7 @@ struct threads_count threads_count(const struct model *m, const struct standing_
 	for (const struct standing_group *g = first; g < first + cnt; g++) {
 		bool runs = g->wait == WAIT_RUNS || g->wait == WAIT_CPU;
 
-		if (!own && threads_is_own(m, g->process)) {
+		if (!own && model_is_own(m, g->process)) {
 			n.own += g->threads;
 			continue;
 		}
@@ -334,7 +312,7 @@ static size_t put_groups(struct page *p, size_t from)
 
 	while (to < s->groups_cnt && s->groups[to].process == process)
 		to++;
-	if (!p->options.all && !p->options.own && threads_is_own(p->m, process))
+	if (!p->options.all && !p->options.own && model_is_own(p->m, process))
 		return to;
 	begun = put_deadlocks(p, from, to);
 	for (size_t i = from; i < to; i++) {

@@ -9,10 +9,12 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "judge/verdicts.h"
 #include "output/report_text.h"
 #include "output/verdict_words.h"
+#include "watch/minutes.h"
 #include "watch/private.h"
 
 /* Verdicts are of so many seconds together, at the most: what is too seldom to tell in one. */
@@ -59,17 +61,30 @@ static bool is_bad(const struct verdict_row *row, uint32_t newest)
 	return row->newest == newest || (row->result.hurt && !row->hurt_slices);
 }
 
-static struct suspect_row suspect_of(const struct model *m, const struct verdict_row *row)
+static uint64_t tenant_of(const struct model_process *p)
+{
+	if (*p->container_id)
+		return hash_bytes(p->container_id, strlen(p->container_id));
+	return p->uid == UID_UNKNOWN ? hash_u64(p->cgroup_id) : p->uid + 1ull;
+}
+
+/* place: for the row, which borrows it. */
+static struct suspect_row suspect_of(const struct model *m, const struct verdict_row *row,
+				     char place[static HISTORY_PLACE_BYTES])
 {
 	const struct model_process *p = &m->processes[row->process];
 	bool seconds = row->hurt_slices > 0;
+	char name[HISTORY_NAME_BYTES];
 
+	minutes_kind(p, name, place);
 	return (struct suspect_row){
 		.tgid = p->tgid,
 		.start_ns = p->start_ns,
 		.process = row->process,
 		.name = *p->name ? p->name : p->comm,
 		.unit = p->unit,
+		.place = place,
+		.tenant = tenant_of(p),
 		.result = seconds ? row->worst_result : row->result,
 		.input = seconds ? row->worst_input : row->input,
 		.no_capture = row->no_capture,
@@ -78,19 +93,23 @@ static struct suspect_row suspect_of(const struct model *m, const struct verdict
 
 /* Those who are hurt, and the host where it is itself the reason. */
 static size_t find_bad(const struct watch *w, const struct model *m, const struct verdicts *v,
-		       struct suspect_row rows[static SUSPECTS_MAX + 1])
+		       struct suspect_row rows[static SUSPECTS_MAX + 1],
+		       char places[static SUSPECTS_MAX][HISTORY_PLACE_BYTES])
 {
 	uint32_t newest = (uint32_t)m->slices_cnt - 1;
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < v->rows_cnt && cnt < SUSPECTS_MAX; i++)
 		if (is_bad(&v->rows[i], newest) &&
-		    selection_has(&w->config.selection, &m->processes[v->rows[i].process]))
-			rows[cnt++] = suspect_of(m, &v->rows[i]);
+		    selection_has(&w->config.selection, &m->processes[v->rows[i].process])) {
+			rows[cnt] = suspect_of(m, &v->rows[i], places[cnt]);
+			cnt++;
+		}
 	if (v->host.newest == newest)
 		rows[cnt++] = (struct suspect_row){.process = MODEL_NONE,
 						   .name = m->host.name,
 						   .unit = "",
+						   .place = "",
 						   .result = v->host.worst_result,
 						   .input = v->host.worst_input,
 						   .no_capture = v->host.no_capture};
@@ -102,6 +121,7 @@ static void follow(struct watch *w, const struct model *m)
 	const struct model_slice *newest = &m->slices[m->slices_cnt - 1];
 	size_t window = (size_t)(w->config.confirm_ns / SECOND_NS), cnt;
 	struct suspect_row rows[SUSPECTS_MAX + 1];
+	char places[SUSPECTS_MAX][HISTORY_PLACE_BYTES];
 	struct verdicts *v;
 
 	window = window > JUDGED_SLICES ? JUDGED_SLICES : window;
@@ -114,7 +134,7 @@ static void follow(struct watch *w, const struct model *m)
 	v = verdicts_recent(m, (uint32_t)(m->slices_cnt - window), &w->config.limits, true);
 	if (!v)
 		return;
-	cnt = find_bad(w, m, v, rows);
+	cnt = find_bad(w, m, v, rows, places);
 	suspects_second(&w->suspects, rows, cnt, !v->missing, newest->start_ns, newest->end_ns);
 	verdicts_free(v);
 }
@@ -159,7 +179,7 @@ static void past_of(void *ctx, struct policy_past *ret_past)
 	/* Of other figures there is no past: better a capture too many. */
 	if (!a->who->tgid || !result->evidence_cnt ||
 	    result->evidence[0].figure != FIGURE_SLOW_SHARE ||
-	    !history_usual(a->w->history, a->who->name, NULL, &usual))
+	    !history_usual(a->w->history, a->who->name, a->who->place, &usual))
 		return;
 	*ret_past = (struct policy_past){.known = usual.served > 0,
 					 .hours = usual.hours,
@@ -223,8 +243,9 @@ static void ask(struct asking *a, uint64_t now_ns, struct policy_reply *ret_repl
 						       (uint32_t)(config->cooldown_ns / SECOND_NS),
 					       .per_hour = (uint32_t)config->captures_per_hour};
 	struct policy_means means = means_of(a->w, now_ns);
-	char evidence[VERDICT_WORDS_BYTES];
-	const struct policy_case c = {.name = a->who->tgid ? a->who->name : "",
+	char evidence[VERDICT_WORDS_BYTES], identity[SUSPECT_IDENTITY];
+	const struct policy_case c = {.identity = identity,
+				      .tenant = a->who->tenant,
 				      .result = &a->who->result,
 				      .evidence = evidence,
 				      .people = people_of(a->w, a->who),
@@ -233,6 +254,7 @@ static void ask(struct asking *a, uint64_t now_ns, struct policy_reply *ret_repl
 				      .trunk = trunk_of,
 				      .ctx = a};
 
+	suspect_identity(identity, a->who);
 	finished_evidence(evidence, a->who);
 	policy_ask(&a->w->policy, &options, &c, &means, finished_now_s(a->w), ret_reply);
 	if (ret_reply->answer == POLICY_RUNNING && policy_holds(&means))
@@ -270,7 +292,7 @@ static enum policy_answer take(struct asking *a, const struct policy_reply *repl
 	log_info("taking a capture: %s: %s", name, taken);
 	remember(a, true, reply->text, name);
 	suspects_taken(&w->suspects);
-	policy_taken(&w->policy, reply, a->who->result.verdict, finished_now_s(w));
+	policy_taken(&w->policy, reply, a->who->tenant, a->who->result.verdict, finished_now_s(w));
 	finished_see(w, a->who, &a->trunks);
 	finished_expect(w, name, a->who, taken);
 	w->maps_process = a->who->tgid ? a->who->process : MODEL_NONE;

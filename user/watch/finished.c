@@ -90,13 +90,14 @@ int finished_trunks(struct watch *w, const struct suspect *who, uint64_t from_ns
 
 void finished_see(struct watch *w, const struct suspect *s, const struct auto_trunks *trunks)
 {
-	const char *name = s->tgid ? s->name : "";
+	char identity[SUSPECT_IDENTITY];
 
+	suspect_identity(identity, s);
 	for (size_t i = 0; i < trunks->cnt; i++)
-		policy_seen(&w->policy, name, trunks->names[i], s->result.verdict,
+		policy_seen(&w->policy, identity, trunks->names[i], s->result.verdict,
 			    finished_now_s(w));
 	/* The next time it may run too little to show a trunk. */
-	policy_seen(&w->policy, name, policy_evidence(&s->result), s->result.verdict,
+	policy_seen(&w->policy, identity, policy_evidence(&s->result), s->result.verdict,
 		    finished_now_s(w));
 }
 

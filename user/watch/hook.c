@@ -68,6 +68,9 @@ int hook_add(struct hook *h, const char *command, const char *const args[static 
 	for (size_t i = 0; i < HOOK_ARGS; i++) {
 		run.words[i + 1] = strdup(args[i]);
 		all = all && run.words[i + 1];
+		/* No name is an option of the operator's program. */
+		if (run.words[i + 1] && *run.words[i + 1] == '-')
+			*run.words[i + 1] = '_';
 	}
 	if (!all) {
 		run_clear(&run);

@@ -9,8 +9,8 @@
  * Executed as it is, without a shell, one at a time, as this user and without any capability
  * (base/confine.h), with an environment of its own; what it says goes nowhere. After HOOK_LIMIT_NS
  * it is killed, and whatever else is in its process group; so is what it leaves behind when it
- * ends. Names in its arguments are those that watched processes chose, made printable. Nothing
- * waits for it. No threads; the caller leaves its children to it.
+ * ends. Names in its arguments are those that watched processes chose, made printable, and with
+ * _ for a - at their begin. Nothing waits for it. No threads; the caller leaves its children to it.
  */
 #include <stdbool.h>
 #include <stddef.h>

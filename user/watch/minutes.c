@@ -2,6 +2,7 @@
 #include "watch/minutes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ struct minute {
 /* A process row of the current model; strings are interned, so equal pointers are equal names. */
 struct process {
 	const char *name, *unit, *namespace, *pod, *container;
+	uint32_t uid;
 	uint32_t kind;
 	uint64_t hash; /* of the kind, when it was there */
 };
@@ -265,8 +267,12 @@ void minutes_kind(const struct model_process *p, char ret_name[static HISTORY_NA
 	workload_of(p, workload);
 	history_copy(ret_name, HISTORY_NAME_BYTES, kernel ? workload : own);
 	*ret_place = '\0';
-	if (!kernel && strcmp(workload, own) != 0)
+	if (kernel)
+		return;
+	if (strcmp(workload, own) != 0)
 		history_copy(ret_place, HISTORY_PLACE_BYTES, workload);
+	else if (p->uid && p->uid != UID_UNKNOWN) /* anybody may have that name */
+		snprintf(ret_place, HISTORY_PLACE_BYTES, "uid %u", p->uid);
 }
 
 static uint32_t kind_of_process(struct minutes *s, const struct model_process *p)
@@ -285,13 +291,15 @@ static uint32_t kind_of(struct minutes *s, uint32_t process)
 
 	if (row->kind >= FIRST && row->kind < s->kinds_cnt &&
 	    s->kinds[row->kind].hash == row->hash && row->name == p->name && row->unit == p->unit &&
-	    row->namespace == p->namespace && row->pod == p->pod && row->container == container)
+	    row->namespace == p->namespace && row->pod == p->pod && row->container == container &&
+	    row->uid == p->uid)
 		return row->kind;
 	*row = (struct process){.name = p->name,
 				.unit = p->unit,
 				.namespace = p->namespace,
 				.pod = p->pod,
-				.container = container};
+				.container = container,
+				.uid = p->uid};
 	row->kind = kind_of_process(s, p);
 	row->hash = s->kinds[row->kind].hash;
 	return row->kind;

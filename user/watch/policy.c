@@ -114,9 +114,9 @@ static uint64_t add_hash(uint64_t hash, const char *s)
 	return hash;
 }
 
-static uint64_t like_of(const char *name, const char *trunk)
+static uint64_t like_of(const char *identity, const char *trunk)
 {
-	uint64_t hash = add_hash(add_hash(0xcbf29ce484222325ull, name), trunk);
+	uint64_t hash = add_hash(add_hash(0xcbf29ce484222325ull, identity), trunk);
 
 	return hash ? hash : 1;
 }
@@ -188,7 +188,7 @@ static enum policy_answer is_long_ago(struct question *q)
 
 	safe_name(name, trunk);
 	forget_old(q->p, q->now_s);
-	q->r->like = like_of(q->c->name, trunk);
+	q->r->like = like_of(q->c->identity, trunk);
 	like = find_like(q->p, q->r->like);
 	if (!like) {
 		say(q->r, "lately: nothing like it (%s)", name);
@@ -209,13 +209,26 @@ static enum policy_answer is_long_ago(struct question *q)
 
 /* --- budget ---------------------------------------------------------------------------------- */
 
-static uint32_t taken_this_hour(const struct policy *p, int64_t now_s)
+/* ret_own: of these, that tenant's. */
+static uint32_t taken_this_hour(const struct policy *p, uint64_t tenant, int64_t now_s,
+				uint32_t *ret_own)
 {
 	uint32_t cnt = 0;
 
-	for (size_t i = 0; i < POLICY_HOUR_MAX; i++)
-		cnt += p->memory.taken_s[i] && now_s - p->memory.taken_s[i] < POLICY_HOUR_S;
+	*ret_own = 0;
+	for (size_t i = 0; i < POLICY_HOUR_MAX; i++) {
+		if (!p->memory.taken_s[i] || now_s - p->memory.taken_s[i] >= POLICY_HOUR_S)
+			continue;
+		cnt++;
+		*ret_own += p->taken_by[i] == tenant;
+	}
 	return cnt;
+}
+
+/* What a tenant may use that had one in this hour: the rest is for who had none. */
+static uint32_t shared_of(uint32_t per_hour)
+{
+	return per_hour > 1 ? per_hour - (per_hour + 3) / 4 : per_hour;
 }
 
 static uint64_t spent_this_hour_ns(const struct policy *p, int64_t now_s)
@@ -233,7 +246,7 @@ static enum policy_answer has_budget(struct question *q)
 	uint64_t room_bytes = POLICY_ROOM_FACTOR * q->means->last_bytes;
 	uint64_t spent_ns = spent_this_hour_ns(q->p, q->now_s),
 		 granted_ns = q->means->cpu_granted_ns;
-	uint32_t taken = taken_this_hour(q->p, q->now_s);
+	uint32_t own, taken = taken_this_hour(q->p, q->c->tenant, q->now_s, &own);
 	enum policy_answer answer = POLICY_TAKEN;
 	char disk[2 * NUMBER_BYTES + 32] = "free space not known", cpu[2 * NUMBER_BYTES + 32];
 
@@ -244,14 +257,18 @@ static enum policy_answer has_budget(struct question *q)
 			 number_bytes(q->means->free_bytes).text, number_bytes(room_bytes).text);
 	snprintf(cpu, sizeof(cpu), granted_ns ? "%s of %s of CPU" : "%s of CPU",
 		 number_time(spent_ns).text, number_time(granted_ns).text);
-	if (taken >= q->options->per_hour)
+	if (taken >= q->options->per_hour || (own && taken >= shared_of(q->options->per_hour)))
 		answer = POLICY_HOUR;
 	else if (q->means->free_bytes < room_bytes)
 		answer = POLICY_DISK;
 	else if (granted_ns && spent_ns >= granted_ns)
 		answer = POLICY_CPU;
-	say(q->r, "budget: %s, %u of %u captures in an hour, %s, %s", answer ? "no" : "yes", taken,
-	    q->options->per_hour, disk, cpu);
+	say(q->r, "budget: %s, %u of %u captures in an hour%s, %s, %s", answer ? "no" : "yes",
+	    taken, q->options->per_hour,
+	    answer == POLICY_HOUR && taken < q->options->per_hour
+		    ? " (the rest is for tenants that had none)"
+		    : "",
+	    disk, cpu);
 	return answer;
 }
 
@@ -316,13 +333,15 @@ static void note_like(struct policy *p, uint64_t hash, enum verdict verdict, boo
 	like->taken_s = like->seen_s = now_s;
 }
 
-void policy_taken(struct policy *p, const struct policy_reply *reply, enum verdict verdict,
-		  int64_t now_s)
+void policy_taken(struct policy *p, const struct policy_reply *reply, uint64_t tenant,
+		  enum verdict verdict, int64_t now_s)
 {
 	note_like(p, reply->like, verdict, true, now_s);
 	memmove(p->memory.taken_s + 1, p->memory.taken_s,
 		(POLICY_HOUR_MAX - 1) * sizeof(p->memory.taken_s[0]));
 	p->memory.taken_s[0] = now_s;
+	memmove(p->taken_by + 1, p->taken_by, (POLICY_HOUR_MAX - 1) * sizeof(p->taken_by[0]));
+	p->taken_by[0] = tenant;
 }
 
 void policy_held(struct policy *p, const struct policy_reply *reply, enum verdict verdict,
@@ -331,10 +350,10 @@ void policy_held(struct policy *p, const struct policy_reply *reply, enum verdic
 	note_like(p, reply->like, verdict, false, now_s);
 }
 
-void policy_seen(struct policy *p, const char *name, const char *trunk, enum verdict verdict,
+void policy_seen(struct policy *p, const char *identity, const char *trunk, enum verdict verdict,
 		 int64_t now_s)
 {
-	note_like(p, like_of(name, trunk), verdict, false, now_s);
+	note_like(p, like_of(identity, trunk), verdict, false, now_s);
 }
 
 void policy_spent(struct policy *p, uint64_t cpu_ns, int64_t now_s)

@@ -12,12 +12,13 @@
  *  3. unusual?      against this process's own past at this hour of the week, where that is known:
  *                   what was so in half of its minutes, and no worse than usual, is its normal
  *                   state
- *  4. lately?       the like (same name, same trunk: the method below which its CPU goes, or,
+ *  4. lately?       the like (same service, same trunk: the method below which its CPU goes, or,
  *                   where none is to be seen, what the verdict rests on) rests for `cooldown` after
  *                   a capture, twice as long after each further one, up to POLICY_COOLDOWN_MOST_S.
  *                   Another trunk is not the like; a worse verdict does not wait either. What is
  *                   not seen for POLICY_FORGET_S is forgotten
- *  5. budget?       `captures-per-hour`; room on the disk; CPU time of reports and pages over the
+ *  5. budget?       `captures-per-hour`, of which a quarter is kept for tenants that had none in
+ *                   that hour; room on the disk; CPU time of reports and pages over the
  *                   last hour, within what hotrun may cost
  *  6. free?         one capture by itself at a time. The one that runs holds who comes later, too:
  *                   with POLICY_HELD_S of it left, that is as good as one of its own
@@ -76,7 +77,8 @@ struct policy_options {
 
 /* Who, and what is known about it. */
 struct policy_case {
-	const char *name; /* untrusted bytes; "" = the host */
+	const char *identity; /* of the service (suspect_identity()), untrusted; "" = the host */
+	uint64_t tenant;      /* whose it is: a container, else a user; 0 = the host */
 	const struct verdict_result *result;
 	const char *evidence; /* the figure that decided, in words */
 	double people;
@@ -98,7 +100,7 @@ struct policy_means {
 };
 
 struct policy_like {
-	uint64_t hash;	 /* of name and trunk, the same in every run; 0 = free */
+	uint64_t hash;	 /* of service and trunk, the same in every run; 0 = free */
 	int64_t taken_s; /* the last capture that holds it */
 	int64_t seen_s;
 	uint32_t times;	      /* taken, without being forgotten */
@@ -113,6 +115,7 @@ struct policy_memory {
 
 struct policy {
 	struct policy_memory memory;
+	uint64_t taken_by[POLICY_HOUR_MAX]; /* tenants of memory.taken_s, 0 = before this start */
 	struct {
 		int64_t minute;
 		uint64_t cpu_ns;
@@ -129,14 +132,14 @@ struct policy_reply {
 void policy_ask(struct policy *p, const struct policy_options *options, const struct policy_case *c,
 		const struct policy_means *means, int64_t now_s, struct policy_reply *ret_reply);
 /* A capture of it was begun. */
-void policy_taken(struct policy *p, const struct policy_reply *reply, enum verdict verdict,
-		  int64_t now_s);
+void policy_taken(struct policy *p, const struct policy_reply *reply, uint64_t tenant,
+		  enum verdict verdict, int64_t now_s);
 /* It is held by a capture of something else: the like rests, but it is none of its own. */
 void policy_held(struct policy *p, const struct policy_reply *reply, enum verdict verdict,
 		 int64_t now_s);
-/* The same of a trunk that a capture of name shows beside the one that it was taken for: so that
+/* The same of a trunk that a capture of it shows beside the one that it was taken for: so that
  * what changes places with it is not new. */
-void policy_seen(struct policy *p, const char *name, const char *trunk, enum verdict verdict,
+void policy_seen(struct policy *p, const char *identity, const char *trunk, enum verdict verdict,
 		 int64_t now_s);
 /* What stands for the trunk where none is to be seen: what the verdict rests on. Static. */
 const char *policy_evidence(const struct verdict_result *result);

@@ -28,7 +28,16 @@ static struct suspect *add(struct suspects *s, const struct suspect_row *row, ui
 			       .input = row->input};
 	snprintf(to->name, sizeof(to->name), "%s", row->name);
 	snprintf(to->unit, sizeof(to->unit), "%s", row->unit);
+	snprintf(to->place, sizeof(to->place), "%s", row->place);
+	to->tenant = row->tenant;
 	return to;
+}
+
+void suspect_identity(char ret_text[static SUSPECT_IDENTITY], const struct suspect *s)
+{
+	*ret_text = '\0';
+	if (s->tgid)
+		snprintf(ret_text, SUSPECT_IDENTITY, "%s\n%s", s->name, s->place);
 }
 
 static double distance(const struct verdict_result *r)

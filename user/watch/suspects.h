@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "judge/verdict.h"
+#include "model/history.h"
 
 /* At a time; on a host where more are hurt the first ones tell it. */
 #define SUSPECTS_MAX	 32
@@ -25,8 +26,9 @@
 struct suspect_row {
 	uint32_t tgid; /* 0 = the host */
 	uint64_t start_ns;
-	uint32_t process;	 /* row of the model of that second */
-	const char *name, *unit; /* untrusted bytes, copied */
+	uint32_t process;		 /* row of the model of that second */
+	const char *name, *unit, *place; /* untrusted bytes, copied */
+	uint64_t tenant;
 	struct verdict_result result;
 	struct verdict_input input;
 	bool no_capture;
@@ -35,12 +37,14 @@ struct suspect_row {
 struct suspect {
 	uint32_t tgid; /* 0 = the host */
 	uint64_t start_ns;
-	uint32_t process;			     /* row, as of the last bad second */
-	char name[SUSPECT_NAME], unit[SUSPECT_NAME]; /* untrusted bytes */
-	uint64_t since_ns;			     /* the first bad second begins */
-	uint64_t last_ns;			     /* the last bad second ends */
-	uint64_t bad_ns;			     /* bad time since then */
-	struct verdict_result result;		     /* the most urgent since then */
+	uint32_t process; /* row, as of the last bad second */
+	/* Untrusted bytes; place: as history has it (minutes_kind()). */
+	char name[SUSPECT_NAME], unit[SUSPECT_NAME], place[HISTORY_PLACE_BYTES];
+	uint64_t tenant;	      /* as in struct policy_case */
+	uint64_t since_ns;	      /* the first bad second begins */
+	uint64_t last_ns;	      /* the last bad second ends */
+	uint64_t bad_ns;	      /* bad time since then */
+	struct verdict_result result; /* the most urgent since then */
 	struct verdict_input input;
 	bool no_capture;
 	/* For who asks about it, zeroed at the start. */
@@ -79,6 +83,10 @@ void suspects_taken(struct suspects *s);
  * Returns their number; borrowed as above. */
 size_t suspects_confirmed(struct suspects *s, uint64_t confirm_ns, uint64_t now_ns,
 			  struct suspect *ret_rows[static SUSPECTS_MAX]);
+/* What tells its service from others, who may have its name: name, and container, unit or user. ""
+ * for the host. */
+#define SUSPECT_IDENTITY (SUSPECT_NAME + HISTORY_PLACE_BYTES)
+void suspect_identity(char ret_text[static SUSPECT_IDENTITY], const struct suspect *s);
 /* How many people it hurts, from what was seen in the last seconds: requests that were slow, ended
  * without an answer, stand unanswered, or were refused. 0 = nobody was seen. */
 double suspect_people(const struct verdict_input *input);

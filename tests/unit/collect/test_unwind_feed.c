@@ -282,7 +282,7 @@ Test(unwind_feed, helpers_are_looked_at_when_nobody_else_waits, .timeout = 60)
 	fed_host_make(&f);
 	m = f.host.m;
 	helper = model_process_get(m, TGID + 1, (START_TICKS + 100) * TICK_NS);
-	m->processes[helper].comm = HELPER_PARSER;
+	m->processes[helper].flags |= PROCESS_SELF;
 	cr_assert_eq(model_mapping_add(m, helper, &map), 0);
 	note(&f, helper);
 	note(&f, f.host.process);

@@ -415,14 +415,18 @@ Test(verdicts, many_normal_threads_that_matter_together_are_no_background)
 Test(verdicts, hotrun_its_helpers_and_the_kernel_get_none)
 {
 	static const struct {
-		const char *comm;
+		const char *comm, *exe;
 		uint32_t parent_tgid;
 		enum verdict expected;
 	} cases[] = {
-		{HELPER_NURSERY, 9000, VERDICT_HEALTHY}, {HELPER_OPENER, 9001, VERDICT_HEALTHY},
-		{HELPER_PARSER, 9001, VERDICT_HEALTHY},	 {HELPER_SIGNALS, 9000, VERDICT_HEALTHY},
-		{HELPER_OPENER, 1, VERDICT_CONTENDED},	 {"shop", 9000, VERDICT_CONTENDED},
-		{"shop", 9001, VERDICT_CONTENDED},
+		{HELPER_NURSERY, "/usr/bin/hotrun", 9000, VERDICT_HEALTHY},
+		{HELPER_OPENER, "/usr/bin/hotrun", 9001, VERDICT_HEALTHY},
+		{HELPER_PARSER, "", 9001, VERDICT_HEALTHY},
+		{HELPER_SIGNALS, "/usr/bin/hotrun", 9000, VERDICT_HEALTHY},
+		/* Who has the name, and the file; what hotrun starts. */
+		{HELPER_OPENER, "/usr/bin/hotrun", 1, VERDICT_CONTENDED},
+		{"shop", "/app/shop", 9000, VERDICT_CONTENDED},
+		{HELPER_PARSER, "/app/shop", 9001, VERDICT_CONTENDED},
 	};
 	struct model *m = build_model(2, 99);
 	uint32_t self = judged_add(m, 9000, "hotrun", 10, 900, 0, 0);
@@ -431,10 +435,12 @@ Test(verdicts, hotrun_its_helpers_and_the_kernel_get_none)
 	struct judged j;
 
 	m->processes[self].flags |= PROCESS_SELF;
+	m->processes[self].exe = "/usr/bin/hotrun";
 	m->processes[kernel].flags |= PROCESS_KERNEL;
 	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		rows[i] = judged_add(m, 9001 + i, cases[i].comm, 10, 900, 0, 0);
 		m->processes[rows[i]].parent_tgid = cases[i].parent_tgid;
+		m->processes[rows[i]].exe = cases[i].exe;
 	}
 	build_books(m, 10);
 	j = judged_of(m);

@@ -50,7 +50,8 @@ static void fixture_init(struct fixture *f)
 		.means = {.free_bytes = 1ull << 40},
 		.trunk = "Shop.Load (Shop.Web)",
 	};
-	f->c = (struct policy_case){.name = "Shop.Web",
+	f->c = (struct policy_case){.identity = "Shop.Web",
+				    .tenant = 7,
 				    .result = &f->result,
 				    .evidence = "90.0 % of 412 requests slow (limit 10 %)",
 				    .people = 371,
@@ -71,7 +72,7 @@ static enum policy_answer ask_and_take(struct fixture *f, int64_t now_s)
 	enum policy_answer answer = ask(f, now_s);
 
 	if (answer == POLICY_TAKEN)
-		policy_taken(&f->p, &f->reply, f->result.verdict, now_s);
+		policy_taken(&f->p, &f->reply, f->c.tenant, f->result.verdict, now_s);
 	return answer;
 }
 
@@ -234,7 +235,7 @@ Test(policy, another_trunk_or_a_worse_verdict_does_not_wait)
 	EXPECT(&f, NOW + 120, POLICY_LATELY);
 	f.result.verdict = VERDICT_STARVED;
 	EXPECT(&f, NOW + 121, POLICY_LATELY);
-	f.c.name = "Shop.Mail";
+	f.c.identity = "Shop.Mail";
 	EXPECT(&f, NOW + 122, POLICY_TAKEN);
 }
 
@@ -250,7 +251,7 @@ Test(policy, trunks_that_the_capture_shows_are_not_new)
 	policy_seen(&f.p, "Shop.Web", policy_evidence(&f.result), f.result.verdict, NOW);
 	f.trunk = "";
 	EXPECT(&f, NOW + 40, POLICY_LATELY);
-	f.c.name = "Shop.Mail";
+	f.c.identity = "Shop.Mail";
 	EXPECT(&f, NOW + 41, POLICY_TAKEN);
 }
 
@@ -280,15 +281,40 @@ Test(policy, keeps_to_captures_an_hour)
 	f.trunk = trunk;
 	for (int i = 0; i < 8; i++) {
 		snprintf(trunk, sizeof(trunk), "%d", i);
-		EXPECT(&f, NOW + i * MINUTE, i < 6 ? POLICY_TAKEN : POLICY_HOUR);
+		EXPECT(&f, NOW + i * MINUTE, i < 4 ? POLICY_TAKEN : POLICY_HOUR);
 	}
-	expect_told(&f, "budget: no, 6 of 6 captures in an hour");
+	expect_told(
+		&f,
+		"budget: no, 4 of 6 captures in an hour (the rest is for tenants that had none)");
 	EXPECT(&f, NOW + HOUR - 1, POLICY_HOUR);
 	EXPECT(&f, NOW + HOUR, POLICY_TAKEN);
 	EXPECT(&f, NOW + HOUR + 1, POLICY_LATELY);
 	f.options.per_hour = 0;
 	snprintf(trunk, sizeof(trunk), "other");
 	EXPECT(&f, NOW + 9 * HOUR, POLICY_HOUR);
+}
+
+/* Four services of one user do not take the captures of a fifth of another's; nor does one that has
+ * its name. */
+Test(policy, a_quarter_is_kept_for_tenants_that_had_none)
+{
+	static const uint64_t tenants[] = {7, 7, 7, 7, 7, 8, 8, 9, 10};
+	static const enum policy_answer want[] = {
+		POLICY_TAKEN, POLICY_TAKEN, POLICY_TAKEN, POLICY_TAKEN, POLICY_HOUR,
+		POLICY_TAKEN, POLICY_HOUR,  POLICY_TAKEN, POLICY_HOUR,
+	};
+	struct fixture f;
+	char identity[32];
+
+	fixture_init(&f);
+	f.c.identity = identity;
+	for (int i = 0; i < 9; i++) {
+		f.c.tenant = tenants[i];
+		snprintf(identity, sizeof(identity), "Shop.Web\nuid %d", i);
+		EXPECT(&f, NOW + i * MINUTE, want[i]);
+	}
+	f.options.per_hour = 1;
+	EXPECT(&f, NOW + 2 * HOUR, POLICY_TAKEN);
 }
 
 Test(policy, keeps_to_room_on_the_disk)
@@ -400,7 +426,7 @@ Test(policy, a_day_of_ever_new_trunks_keeps_to_the_budget)
 		snprintf(trunk, sizeof(trunk), "%lld", (long long)s);
 		taken += ask_and_take(&f, NOW + s) == POLICY_TAKEN;
 	}
-	cr_expect_eq(taken, 24 * 6);
+	cr_expect_eq(taken, 24 * 4);
 }
 
 Test(policy, answers_have_ids)
