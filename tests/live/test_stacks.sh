@@ -59,7 +59,7 @@ load signal "$CHAIN-main" 30 signal
 load signal-brief "$CHAIN-main" 30 signal brief
 load signal-brief "$CHAIN-main" 30 signal brief alternate
 load forever "$CHAIN-main" 30 forever
-load library "$CHAIN-main" 8 library "$CHAIN-first.so" "$CHAIN-second.so"
+load library "$CHAIN-main" 14 library "$CHAIN-first.so" "$CHAIN-second.so"
 load throw "$CHAIN-throw" 30
 load signal-brief "$CHAIN-static" 30 signal brief
 [ -x "$CHAIN-musl" ] || fail "needs musl-gcc (Debian package musl-tools) for programs without tables of their C library"
@@ -73,7 +73,7 @@ load any git -C "$T/repository" --no-pager log -p main
 sleep 0.5
 set -- $(python3 tests/support/stacks.py frameless "$once")
 within "methods that keep no frame pointer, of $2" "$1" 5 35
-record all -d 4 -F 1997 || exit 1
+record all -d 8 -F 997 || exit 1
 for program in "${programs[@]}"; do stop "${program%%=*}"; done
 
 # Deeper than is kept, by which the middle is left out; and without tables.
