@@ -22,7 +22,7 @@
 #define SHIFT_LARGEST_LEAF	30
 #define SHIFT_PAGE		12
 
-/* Set by find_page_tables: from a physical address to the kernel's, bits of an entry that are a
+/* Set by find_pages: from a physical address to the kernel's, bits of an entry that are a
  * frame's address, and the shift of the topmost level. */
 __u64 page_offset = 0;
 __u64 page_frame = 0;
@@ -58,6 +58,10 @@ static __always_inline __u64 present_bytes(const struct mm_struct *mm, __u64 add
 	return bytes;
 }
 
+/* Literals would make a map of their own. */
+static const char offset_name[] SEC(".rodata") = "page_offset_base";
+static const char mask_name[] SEC(".rodata") = "physical_mask";
+
 /* A variable of the kernel. 0; -ENOENT: there is none; -EPERM: kernel.kptr_restrict hides it. */
 static __always_inline long read_variable(const char *name, int name_bytes, __u64 *ret_value)
 {
@@ -75,11 +79,11 @@ static __always_inline long learn_page_tables(const struct page_trial *trial)
 	__u64 offset = PAGE_OFFSET, mask = ENTRY_FRAME;
 	long err;
 
-	err = read_variable("page_offset_base", sizeof("page_offset_base"), &offset);
+	err = read_variable(offset_name, sizeof(offset_name), &offset);
 	if (err && err != -ENOENT)
 		return err;
 	/* Where memory may be encrypted an entry has a bit for that. */
-	err = read_variable("physical_mask", sizeof("physical_mask"), &mask);
+	err = read_variable(mask_name, sizeof(mask_name), &mask);
 	if (err && err != -ENOENT)
 		return err;
 	page_offset = offset;

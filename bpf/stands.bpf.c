@@ -409,7 +409,7 @@ int read_stands(struct bpf_iter__task *ctx)
 
 /* Run by user space, once, before anything is read. */
 SEC("syscall")
-int find_page_tables(struct page_trial *trial)
+int find_pages(struct page_trial *trial)
 {
 #ifdef __TARGET_ARCH_x86
 	return learn_page_tables(trial);

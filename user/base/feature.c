@@ -106,7 +106,7 @@ const struct feature_row feature_rows[FEATURE_CNT] = {
 			"`hotrun threads` does not work, and nothing says where threads are "
 			"blocked",
 			"use Linux 5.18 or later",
-			NAMES("read_stands", "find_page_tables"),
+			NAMES("read_stands", "find_pages"),
 			NAMES("accounts", "stand_tgids", "look_shares", "stand_rooms"),
 			0,
 		},

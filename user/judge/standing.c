@@ -20,6 +20,8 @@ struct grouping {
 	struct hash_index index;
 	const struct stands *stands;
 	struct hash_index by_tid;     /* rows of stands */
+	struct hash_index alike;      /* the first row of those that must be in one group */
+	uint32_t *group_of;	      /* by row of stands: its group */
 	struct resolve_frame *frames; /* RESOLVE_MAX_FRAMES */
 	uint32_t *methods;	      /* of the stand at hand, root first */
 	size_t methods_cnt;
@@ -246,15 +248,56 @@ static void set_label(struct standing_group *group, const struct model_thread *t
 			 group->role == ROLE_OWN ? own : role_text(group->role));
 }
 
+static bool is_main(const struct model *m, const struct model_thread *t)
+{
+	return t->tid == m->processes[t->process].tgid;
+}
+
+/* Whatever their frames are, these two are in one group. */
+static bool are_alike(const void *owner, uint32_t row, const void *key)
+{
+	const struct grouping *g = owner;
+	const struct model_stand *a = &g->stands->rows[row],
+				 *b = &g->stands->rows[*(const uint32_t *)key];
+	const struct model_thread *s = &g->m->threads[a->at.thread],
+				  *t = &g->m->threads[b->at.thread];
+
+	return s->process == t->process && s->comm == t->comm &&
+	       is_main(g->m, s) == is_main(g->m, t) && a->slice == b->slice &&
+	       a->at.user_stack == b->at.user_stack && a->at.kernel_stack == b->at.kernel_stack &&
+	       a->at.flags == b->at.flags && a->flags == b->flags && a->state == b->state &&
+	       a->call == b->call && a->holder == b->holder && a->sampled == b->sampled &&
+	       a->poll_files == b->poll_files;
+}
+
+static void join(struct grouping *g, uint32_t group, uint32_t row)
+{
+	struct standing_group *to = &g->s->groups[group];
+
+	to->threads++;
+	add_age(to, g->stands->rows[row].age_ns);
+	g->s->next[row] = MODEL_NONE;
+	if (to->last_stand != MODEL_NONE)
+		g->s->next[to->last_stand] = row;
+	to->last_stand = row;
+	g->group_of[row] = group;
+}
+
+/* Of 100,000 threads with one stack of 2,048 frames, that is looked at once. */
 static int add_stand(struct grouping *g, uint32_t row)
 {
 	const struct model_stand *s = &g->stands->rows[row];
 	const struct model_thread *t = &g->m->threads[s->at.thread];
 	struct standing_group like = {
 		.process = t->process, .stand = row, .last_stand = MODEL_NONE};
-	struct standing_group *to;
-	uint32_t group;
+	uint64_t hash = hash_pair(hash_pair(s->at.user_stack, s->at.kernel_stack),
+				  (uint64_t)t->process << 32 | s->state);
+	uint32_t group = hash_find(&g->alike, hash, are_alike, g, &row);
 
+	if (group != HASH_NONE) {
+		join(g, g->group_of[group], row);
+		return 0;
+	}
 	resolve(g, s);
 	like.role = standing_role(g->m, s, g->methods, g->methods_cnt);
 	set_label(&like, t);
@@ -268,14 +311,8 @@ static int add_stand(struct grouping *g, uint32_t row)
 	group = group_of(g, &like);
 	if (group == HASH_NONE)
 		return -ENOMEM;
-	to = &g->s->groups[group];
-	to->threads++;
-	add_age(to, s->age_ns);
-	g->s->next[row] = MODEL_NONE;
-	if (to->last_stand != MODEL_NONE)
-		g->s->next[to->last_stand] = row;
-	to->last_stand = row;
-	return 0;
+	join(g, group, row);
+	return hash_add(&g->alike, hash, row);
 }
 
 /* Of threads that hold what those of a group wait for. */
@@ -353,7 +390,8 @@ struct standing *standing_new_of(struct model *m, const struct stands *stands,
 	g.methods = malloc(RESOLVE_MAX_FRAMES * sizeof(*g.methods));
 	if (g.s)
 		g.s->next = malloc((stands->cnt + 1) * sizeof(*g.s->next));
-	if (!g.s || !g.frames || !g.methods || !g.s->next)
+	g.group_of = malloc((stands->cnt + 1) * sizeof(*g.group_of));
+	if (!g.s || !g.frames || !g.methods || !g.group_of || !g.s->next)
 		err = -ENOMEM;
 	if (!err)
 		err = index_tids(&g);
@@ -366,6 +404,8 @@ struct standing *standing_new_of(struct model *m, const struct stands *stands,
 		err = order(g.s, m);
 	free(g.frames);
 	free(g.methods);
+	free(g.group_of);
+	hash_clear(&g.alike);
 	hash_clear(&g.index);
 	hash_clear(&g.by_tid);
 	method_map_clear(&g.map);

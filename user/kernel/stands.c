@@ -35,7 +35,7 @@ static int find_page_tables(struct hotrun_bpf *bpf)
 	err = madvise(pages + page_bytes, page_bytes, MADV_DONTNEED) ? -errno : 0;
 	trial = (struct page_trial){(uint64_t)pages, (uint64_t)(pages + page_bytes)};
 	if (!err)
-		err = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_page_tables), &run)
+		err = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_pages), &run)
 			      ? -errno
 			      : (int)run.retval;
 	munmap(pages, 2 * page_bytes);

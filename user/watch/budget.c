@@ -79,12 +79,14 @@ static int change(struct watch *w, const struct collector_parts *parts, char *wh
 
 static void tell(const struct watch *w, const struct governor_plan *plan, bool down)
 {
+	char text[GOVERNOR_TEXT_BYTES];
+
+	governor_text(text, &w->governor);
 	if (w->config.budget <= 0)
-		log_info("budget: no bound any more: %s", governor_level_text(plan->level));
+		log_info("budget: no bound any more: %s", text);
 	else
 		log_info("budget: %.2f %% of the CPUs, %.2f %% allowed: %s%s", 100 * plan->cost,
-			 100 * w->config.budget, down ? "" : "back to ",
-			 governor_level_text(plan->level));
+			 100 * w->config.budget, down ? "" : "back to ", text);
 }
 
 /* --- who is set aside ------------------------------------------------------------------------ */
@@ -232,7 +234,7 @@ static struct governor_plan ask_governor(struct watch *w)
 int budget_step(struct watch *w, char *why, size_t why_bytes)
 {
 	struct collector_parts parts = collector_parts(w->collector);
-	enum governor_level level = w->governor.level;
+	enum governor_level level = governor_plan(&w->governor).level;
 	struct governor_plan plan = ask_governor(w);
 	struct collector_gear gear;
 	uint64_t now_ns = clock_now_ns();

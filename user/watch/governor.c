@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "watch/governor.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Taking something back is considered below this part of the budget: what comes back costs, too. */
@@ -11,6 +12,15 @@
 #define PATIENCE_MOST_NS 3600000000000ull
 /* Taken back, and given up again within this time: it was too early. */
 #define TOO_EARLY_NS 120000000000ull
+/* A step that leaves more than this part of the cost lowers nothing. For so long it is not tried
+ * again. */
+#define FUTILE_PART 0.9
+#define FUTILE_NS   3600000000000ull
+
+/* What steps give up. */
+#define KIND_RATE	 0x1u
+#define KIND_CONNECTIONS 0x2u
+#define KIND_QUIET	 0x4u
 
 void governor_init(struct governor *g, const struct governor_options *options,
 		   enum governor_level level)
@@ -25,6 +35,8 @@ static uint32_t rate_of(const struct governor *g)
 {
 	uint32_t hz = g->options.hz;
 
+	if (g->futile & KIND_RATE)
+		return hz;
 	if (g->level >= GOVERNOR_RATE_LEAST && hz > GOVERNOR_HZ_LEAST)
 		return GOVERNOR_HZ_LEAST;
 	if (g->level >= GOVERNOR_RATE_HALF && hz > 2 * GOVERNOR_HZ_LEAST)
@@ -34,12 +46,13 @@ static uint32_t rate_of(const struct governor *g)
 
 static bool fewer_connections(const struct governor *g)
 {
-	return g->options.requests && g->level >= GOVERNOR_FEWER_CONNECTIONS;
+	return g->options.requests && g->level >= GOVERNOR_FEWER_CONNECTIONS &&
+	       !(g->futile & KIND_CONNECTIONS);
 }
 
 static bool is_quiet(const struct governor *g)
 {
-	return g->options.full && g->level >= GOVERNOR_QUIET;
+	return g->options.full && g->level >= GOVERNOR_QUIET && !(g->futile & KIND_QUIET);
 }
 
 static bool changes_anything(const struct governor *g, enum governor_level level)
@@ -69,6 +82,7 @@ static void move(struct governor *g, int by, uint64_t now_ns)
 
 static void step_down(struct governor *g, uint64_t now_ns)
 {
+	enum governor_level level = g->level;
 	bool early = g->returned && now_ns - g->since_ns < TOO_EARLY_NS;
 
 	if (early)
@@ -76,6 +90,42 @@ static void step_down(struct governor *g, uint64_t now_ns)
 								       : PATIENCE_MOST_NS;
 	g->returned = false;
 	move(g, 1, now_ns);
+	g->cost_before = g->level == level ? 0 : g->cost;
+}
+
+static unsigned int kind_of(enum governor_level level)
+{
+	return level == GOVERNOR_QUIET		     ? KIND_QUIET
+	       : level == GOVERNOR_FEWER_CONNECTIONS ? KIND_CONNECTIONS
+						     : KIND_RATE;
+}
+
+/* What the last step gave up comes back where that lowered nothing; unless the cost rises with it,
+ * as where it rose while the step was taken. Returns whether that is to be measured first. */
+static bool judge_step(struct governor *g, uint64_t now_ns)
+{
+	double before = g->cost_before;
+	unsigned int came_back = g->came_back;
+
+	g->cost_before = 0;
+	g->came_back = 0;
+	if (g->level == GOVERNOR_ALL || now_ns - g->futile_ns >= FUTILE_NS)
+		g->futile = 0;
+	if (g->level == GOVERNOR_ALL || g->cost <= g->options.budget || before <= 0)
+		return false;
+	if (came_back) {
+		if (g->cost > before / FUTILE_PART)
+			g->futile &= ~came_back;
+		return false;
+	}
+	if (g->cost <= before * FUTILE_PART)
+		return false;
+	g->came_back = kind_of(g->level);
+	g->futile |= g->came_back;
+	g->futile_ns = now_ns;
+	g->cost_before = g->cost;
+	g->begin_ns = 0;
+	return true;
 }
 
 static void step_up(struct governor *g, uint64_t now_ns)
@@ -100,6 +150,8 @@ static void judge(struct governor *g, uint64_t now_ns, double capacity_ns)
 		g->returned = false;
 		g->patience_ns = PATIENCE_NS;
 	}
+	if (judge_step(g, now_ns))
+		return;
 	if (g->cost > budget) {
 		g->quiet_ns = 0;
 		if (g->may_set_aside && g->naming > budget * NAMING_PART) {
@@ -157,10 +209,21 @@ static void measure(struct governor *g, const struct governor_input *in)
 		judge(g, in->now_ns, capacity_ns);
 }
 
+static enum governor_level level_of(const struct governor *g)
+{
+	if (is_quiet(g))
+		return GOVERNOR_QUIET;
+	if (fewer_connections(g))
+		return GOVERNOR_FEWER_CONNECTIONS;
+	if (rate_of(g) == g->options.hz)
+		return GOVERNOR_ALL;
+	return g->level >= GOVERNOR_RATE_LEAST ? GOVERNOR_RATE_LEAST : GOVERNOR_RATE_HALF;
+}
+
 struct governor_plan governor_plan(const struct governor *g)
 {
 	return (struct governor_plan){
-		.level = g->level,
+		.level = level_of(g),
 		.sample_hz = rate_of(g),
 		.fewer_connections = fewer_connections(g),
 		.quiet = is_quiet(g),
@@ -193,18 +256,21 @@ const char *governor_level_id(enum governor_level level)
 	return level < GOVERNOR_LEVEL_CNT ? ids[level] : "unknown";
 }
 
-const char *governor_level_text(enum governor_level level)
+void governor_text(char ret_text[static GOVERNOR_TEXT_BYTES], const struct governor *g)
 {
-	static const char *const texts[] = {
-		[GOVERNOR_ALL] = "everything is on",
-		[GOVERNOR_RATE_HALF] = "samples at half the rate",
-		[GOVERNOR_RATE_LEAST] = "samples at the lowest rate",
-		[GOVERNOR_FEWER_CONNECTIONS] =
-			"samples at the lowest rate, fewer connections followed",
-		[GOVERNOR_QUIET] =
-			("samples at the lowest rate, fewer connections followed, and the "
-			 "quiet gear"),
-	};
+	size_t len = 0;
 
-	return level < GOVERNOR_LEVEL_CNT ? texts[level] : "";
+	*ret_text = '\0';
+	if (rate_of(g) != g->options.hz)
+		len = (size_t)sprintf(ret_text, "samples at %u in place of %u Hz", rate_of(g),
+				      g->options.hz);
+	if (fewer_connections(g))
+		len += (size_t)sprintf(ret_text + len, "%sfewer connections followed",
+				       len ? ", " : "");
+	if (is_quiet(g))
+		len += (size_t)sprintf(ret_text + len, "%sthe quiet gear", len ? ", " : "");
+	if (!len)
+		strcpy(ret_text, g->level == GOVERNOR_ALL
+					 ? "everything is on"
+					 : "everything is on, since nothing else lowers it");
 }

@@ -5,10 +5,11 @@
  * Keeps the resident recorder within its budget: what observing costs (its own CPU time without
  * that of the HTTP server, that of its helper processes, and that of its BPF programs) as a share
  * of all CPUs of the host. Above it, those who cause costly naming are set aside first; then it
- * gives up one thing after the other, and what verdicts rest on never: what waits, and who is not
- * answered, is read once a second at every level. When it is quiet for long enough, it takes them
- * back one by one, and each time that this was too early it waits longer. Pure policy over
- * simulated time; no threads.
+ * gives up one thing after the other, and takes back at once what did not lower the cost, which is
+ * then for something else, such as very many threads. What verdicts rest on it never gives up: what
+ * waits, and who is not answered, is read once a second at every level. When it is quiet for long
+ * enough, it takes them back one by one, and each time that this was too early it waits longer. Pure
+ * policy over simulated time; no threads.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,7 +52,7 @@ struct governor_input {
 };
 
 struct governor_plan {
-	enum governor_level level;
+	enum governor_level level; /* the last one of which something is given up */
 	uint32_t sample_hz;
 	bool fewer_connections, quiet; /* are given up */
 	double cost; /* share of the host's CPUs over the last window, 0 = not known yet */
@@ -66,10 +67,14 @@ struct governor {
 	/* What follows is the governor's own. */
 	uint64_t since_ns;				   /* at this level */
 	uint64_t begin_ns, begin_cost_ns, begin_naming_ns; /* of the window */
-	uint64_t quiet_ns;    /* below the budget by a margin since; 0 = is not */
-	uint64_t patience_ns; /* quiet for so long is enough */
-	double cost, naming;  /* shares of the last window */
-	uint64_t aside_ns;    /* of this step */
+	uint64_t quiet_ns;	/* below the budget by a margin since; 0 = is not */
+	uint64_t patience_ns;	/* quiet for so long is enough */
+	unsigned int futile;	/* what did not lower the cost, a bit each, */
+	uint64_t futile_ns;	/* as of then */
+	unsigned int came_back; /* of these, the last one: what that does is not measured yet */
+	double cost_before;	/* of a step whose effect is not measured yet; 0 = none */
+	double cost, naming;	/* shares of the last window */
+	uint64_t aside_ns;	/* of this step */
 	bool may_set_aside, capturing;
 	bool returned; /* the last step took something back */
 };
@@ -83,7 +88,9 @@ void governor_init(struct governor *g, const struct governor_options *options,
 struct governor_plan governor_step(struct governor *g, const struct governor_input *input);
 /* What is on at the level as it is. */
 struct governor_plan governor_plan(const struct governor *g);
-/* "rate-half"; and a sentence for people. Static. */
+/* "rate-half". Static. */
 const char *governor_level_id(enum governor_level level);
-const char *governor_level_text(enum governor_level level);
+/* What is given up, for people. */
+#define GOVERNOR_TEXT_BYTES 96
+void governor_text(char ret_text[static GOVERNOR_TEXT_BYTES], const struct governor *g);
 #endif

@@ -350,7 +350,7 @@ void page_status(struct watch *w, char *text, size_t bytes)
 		"ready %d\nwhy %s\ngear %s\nsample_hz %u\nrequests %d\nlevel %s\nring_s %.0f\n"
 		"captures %llu\nartifacts_pending %u\n",
 		own->ready, why, own->quiet ? "quiet" : "full", own->sample_hz, own->requests,
-		governor_level_id(w->governor.level), (double)own->ring_ns / 1e9,
+		governor_level_id(governor_plan(&w->governor).level), (double)own->ring_ns / 1e9,
 		(unsigned long long)own->captures,
 		w->artifacts ? artifacts_pending(w->artifacts) : 0);
 	n += put_features_off(own, text + n, n < bytes ? bytes - n : 0);

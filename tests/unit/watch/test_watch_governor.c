@@ -43,7 +43,7 @@ static struct governor_plan run(struct host *h, unsigned int seconds)
 
 	for (unsigned int i = 0; i < seconds; i++) {
 		enum governor_level was = h->g.level;
-		double ns = h->cost[was] * CPUS * (double)SECOND_NS;
+		double ns = h->cost[governor_plan(&h->g).level] * CPUS * (double)SECOND_NS;
 
 		h->now.now_ns += SECOND_NS;
 		double naming_ns = h->naming * CPUS * (double)SECOND_NS;
@@ -58,8 +58,6 @@ static struct governor_plan run(struct host *h, unsigned int seconds)
 			h->aside_ns = plan.aside_ns;
 			h->naming = 0;
 		}
-		cr_assert(!h->g.options.requests || abs((int)h->g.level - (int)was) <= 1,
-			  "one step at a time");
 	}
 	return plan;
 }
@@ -210,11 +208,11 @@ Test(governor, is_patient_as_before_after_a_step_that_held)
 	struct host h;
 
 	begin(&h, &options, GOVERNOR_FEWER_CONNECTIONS);
-	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
+	cost(&h, 0.02, 0.017, 0.014, 0.001, 0.001);
 	run(&h, 2 * 3600);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
 	cr_assert_eq(run(&h, 2 * 3600).level, GOVERNOR_ALL);
-	cost(&h, 0.02, 0.02, 0.02, 0.001, 0.001);
+	cost(&h, 0.02, 0.017, 0.014, 0.001, 0.001);
 	cr_assert_eq(run(&h, 60).level, GOVERNOR_FEWER_CONNECTIONS);
 	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
 	cr_expect_eq(run(&h, 90).level, GOVERNOR_RATE_LEAST);
@@ -248,7 +246,7 @@ Test(governor, takes_everything_back_at_once_when_the_budget_is_lifted)
 	struct host h;
 
 	begin(&h, &options, GOVERNOR_ALL);
-	cost(&h, 0.5, 0.5, 0.5, 0.5, 0.5);
+	cost(&h, 0.5, 0.4, 0.3, 0.2, 0.1);
 	cr_assert_eq(run(&h, 120).level, GOVERNOR_QUIET);
 	h.g.options.budget = 0;
 	cr_expect_eq(governor_step(&h.g, &h.now).level, GOVERNOR_ALL);
@@ -289,7 +287,7 @@ Test(governor, in_the_quiet_gear_has_a_step_less)
 	struct host h;
 
 	begin(&h, &quiet, GOVERNOR_ALL);
-	cost(&h, 0.02, 0.02, 0.02, 0.02, 0.02);
+	cost(&h, 0.03, 0.02, 0.015, 0.01, 0.01);
 	cr_expect_eq(run(&h, 3600).level, GOVERNOR_FEWER_CONNECTIONS);
 	cr_expect_eq(h.changes, 3);
 }
@@ -327,4 +325,32 @@ Test(governor, sets_aside_who_causes_costly_naming_while_a_capture_goes_on)
 	cr_expect_eq(run(&h, 60).level, GOVERNOR_ALL);
 	cr_expect_eq(h.aside, 1u);
 	cr_expect_eq(h.changes, 0);
+}
+
+/* Very many threads cost what they cost: samples and connections are no reason to see less. */
+Test(governor, takes_back_at_once_what_lowers_nothing)
+{
+	struct host h;
+	struct governor_plan plan;
+	char text[GOVERNOR_TEXT_BYTES];
+
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.039, 0.0385, 0.038, 0.038, 0.038);
+	plan = run(&h, 120);
+	cr_expect_eq(plan.sample_hz, GOVERNOR_HZ);
+	cr_expect_not(plan.fewer_connections || plan.quiet);
+	cr_expect_eq(plan.level, GOVERNOR_ALL);
+	governor_text(text, &h.g);
+	cr_expect_str_eq(text, "everything is on, since nothing else lowers it");
+	/* Only what lowers it stays given up. */
+	begin(&h, &options, GOVERNOR_ALL);
+	cost(&h, 0.039, 0.039, 0.039, 0.010, 0.010);
+	plan = run(&h, 120);
+	cr_expect_eq(plan.sample_hz, GOVERNOR_HZ);
+	cr_expect(plan.fewer_connections && !plan.quiet);
+	governor_text(text, &h.g);
+	cr_expect_str_eq(text, "fewer connections followed");
+	cost(&h, 0.001, 0.001, 0.001, 0.001, 0.001);
+	cr_expect_eq(run(&h, 7200).level, GOVERNOR_ALL);
+	cr_expect_eq(h.g.level, GOVERNOR_ALL);
 }
