@@ -8,8 +8,8 @@
  * gives up one thing after the other, and takes back at once what did not lower the cost, which is
  * then for something else, such as very many threads. What verdicts rest on it never gives up: what
  * waits, and who is not answered, is read once a second at every level. When it is quiet for long
- * enough, it takes them back one by one, and each time that this was too early it waits longer. Pure
- * policy over simulated time; no threads.
+ * enough, it takes them back one by one, and each time that this was too early it waits longer.
+ * Pure policy over simulated time; no threads.
  */
 #include <stdbool.h>
 #include <stdint.h>
