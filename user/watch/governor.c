@@ -12,8 +12,8 @@
 #define PATIENCE_MOST_NS 3600000000000ull
 /* Taken back, and given up again within this time: it was too early. */
 #define TOO_EARLY_NS 120000000000ull
-/* A step that leaves more than this part of the cost lowers nothing. For so long it is not tried
- * again. */
+/* A step that leaves more than this part of the cost lowers nothing; where the cost rises, nobody
+ * can tell. For so long it is not tried again. */
 #define FUTILE_PART 0.9
 #define FUTILE_NS   3600000000000ull
 
@@ -118,7 +118,7 @@ static bool judge_step(struct governor *g, uint64_t now_ns)
 			g->futile &= ~came_back;
 		return false;
 	}
-	if (g->cost <= before * FUTILE_PART)
+	if (g->cost <= before * FUTILE_PART || g->cost > before / FUTILE_PART)
 		return false;
 	g->came_back = kind_of(g->level);
 	g->futile |= g->came_back;
@@ -150,14 +150,17 @@ static void judge(struct governor *g, uint64_t now_ns, double capacity_ns)
 		g->returned = false;
 		g->patience_ns = PATIENCE_NS;
 	}
-	if (judge_step(g, now_ns))
-		return;
 	if (g->cost > budget) {
 		g->quiet_ns = 0;
 		if (g->may_set_aside && g->naming > budget * NAMING_PART) {
 			g->aside_ns = (uint64_t)((g->cost - budget) * capacity_ns) + 1;
+			g->cost_before = 0;
 			return;
 		}
+	}
+	if (judge_step(g, now_ns))
+		return;
+	if (g->cost > budget) {
 		if (g->level + 1 < GOVERNOR_LEVEL_CNT)
 			step_down(g, now_ns);
 		return;
