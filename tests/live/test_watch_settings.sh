@@ -15,7 +15,7 @@ printf '[hotrun watch]\nbudget = 0.001%%\nrotate = 1h\nring = 20s\n' >"$T/budget
 watch_start --config "$T/budget.conf"
 until_true 20 answers readyz 200
 until_true 25 at_least hotrun_governor_level 1 && ok "what costs too much is given up" || fail "level: $(metric hotrun_governor_level)"
-says "and that is told" "$T/$watcher.out" "allowed: samples at half the rate"
+says "and that is told" "$T/$watcher.out" "in place of 19 Hz"
 until_true 5 eval 'level=$(awk "/^level/ { print \$2 }" "$dir/state"); [ "${level:-0}" -ge 1 ]' && ok "a kill would not lose the level" || fail "state: $(cat "$dir/state")"
 printf '[hotrun watch]\nbudget = 0\nrotate = 1h\nring = 20s\n' >"$T/budget.conf"
 kill -HUP "$watcher"
