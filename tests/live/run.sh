@@ -6,7 +6,7 @@
 # Those with a line `# quite alone` come first; then those with `# mostly waits` begin, in lanes of their own; beside
 # these all others run alone, and after them those with `# beside others`, several at a time. The longest begin first:
 # `..., 60 s` behind it says that one is long.
-# LIVE_LANES: tests at a time (4), and half as many of those that mostly wait; with 1 all run one after the other.
+# LIVE_LANES: tests at a time (3), and half as many of those that mostly wait; with 1 all run one after the other.
 # $BUILD/live/beside is there once those run that run beside others: then test.sh runs there what only computes.
 # A line per check; the last line is `N passed, N failed, N skipped`. Under CI=true a skip fails.
 # Most look at a machine that others use, too: a test that fails runs once more, alone, when all others are done, and
@@ -20,7 +20,7 @@ mkdir -p "$BUILD/live"
 . tests/support/left.sh
 # What is called python3 may be a script that looks for it each time (pyenv), for longer than most of what is asked here.
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && PATH=$(dirname "$python"):$PATH
-LANES=${LIVE_LANES:-4}
+LANES=${LIVE_LANES:-3}
 RUN=$(live_run $$)
 passed=0 failed=0 skipped=0
 
@@ -114,7 +114,7 @@ for name in "$@"; do
 done
 run_and_tell "${first[@]}"
 if [ "$LANES" -gt 1 ]; then
-	run_in_lanes $((LANES / 2)) "${waiting[@]}" &
+	run_in_lanes $(((LANES + 1) / 2)) "${waiting[@]}" &
 else
 	alone+=("${waiting[@]}")
 fi
