@@ -174,7 +174,7 @@ done 3<"$T/rights"
 once "without=SYS_PTRACE,DAC_READ_SEARCH,SYSLOG" record -q -d 0.1 -o /tmp/x.hotrun
 says "the log says of two what they cost" "$T/said" \
 	"names of other users' processes are off: missing capabilities: SYS_PTRACE DAC_READ_SEARCH"
-says "and of the third" "$T/said" "kernel names off: kallsyms is hidden"
+says "and of the third" "$T/said" "kernel names are off: kallsyms is hidden"
 says "and of what no right of the pod gives" "$T/said" "connections that waited to be accepted before are not seen"
 once "" doctor
 is "with all of them nothing fails" "$(grep -c '^  ok  ' "$T/said" | awk '{ print ($1 > 20) }')$(grep -E '^  fail' "$T/said")" 1

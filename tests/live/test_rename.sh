@@ -79,7 +79,7 @@ cp "$T/native.debug" "$T/saved"
 rename "$T/first.hotrun"
 within "with all gone nothing is named" "$(named "$T/first.hotrun" $METHOD)" 0 0
 sum=$(sha256sum <"$T/first.hotrun")
-chmod 777 "$T"
+chmod 1777 "$T"
 chmod 644 "$T/first.hotrun"
 check "named from saved files, by a user without privileges" \
 	setpriv --reuid 65534 --regid 65534 --clear-groups \

@@ -59,7 +59,7 @@ load signal "$CHAIN-main" 30 signal
 load signal-brief "$CHAIN-main" 30 signal brief
 load signal-brief "$CHAIN-main" 30 signal brief alternate
 load forever "$CHAIN-main" 30 forever
-load library "$CHAIN-main" 14 library "$CHAIN-first.so" "$CHAIN-second.so"
+load library "$CHAIN-main" 20 library "$CHAIN-first.so" "$CHAIN-second.so"
 load throw "$CHAIN-throw" 30
 load signal-brief "$CHAIN-static" 30 signal brief
 [ -x "$CHAIN-musl" ] || fail "needs musl-gcc (Debian package musl-tools) for programs without tables of their C library"
@@ -74,7 +74,8 @@ load any git -C "$T/repository" --no-pager log -p main
 sleep 3
 set -- $(python3 tests/support/stacks.py frameless "$once")
 within "methods that keep no frame pointer, of $2" "$1" 5 35
-record all -d 8 -F 997 || exit 1
+# The tables of all these are made in the first seconds, behind all these.
+record all -d 12 -F 997 || exit 1
 for program in "${programs[@]}"; do stop "${program%%=*}"; done
 
 # Deeper than is kept, by which the middle is left out; and without tables.
@@ -94,7 +95,7 @@ record brief -d 10 -F 499
 stop "$started"
 
 {
-	python3 tests/support/stacks.py "$T/all.hotrun" 2 "${programs[@]}" &&
+	python3 tests/support/stacks.py "$T/all.hotrun" 5 "${programs[@]}" &&
 		python3 tests/support/stacks.py "$T/deep.hotrun" 2 "$deep=deep:3000"
 } >"$T/stacks" || fail "stacks.py: exit $?"
 while read -r name kind samples whole known unsure wrong; do

@@ -71,8 +71,8 @@ const char *store_error_text(int err)
 	case EEXIST:
 		return "exists and is not a hotrun capture of yours; choose another name with -o";
 	case ENOTUNIQ:
-		return "another user may replace files in that folder; choose one of your own "
-		       "with -o, or make one (mkdir -m 700)";
+		return "anybody may replace files in that folder (world-writable without the "
+		       "sticky bit); choose another one with -o, or make one (mkdir -m 700)";
 	case EBUSY:
 		return "another program is writing to it; wait until it has ended, or choose "
 		       "another name";

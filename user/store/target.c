@@ -130,22 +130,20 @@ static int remove_companion(const struct target *t, const char *suffix, const st
 	return unlinkat(t->dir, name, 0) ? -errno : 0;
 }
 
-/* Whoever may take files out of the folder could put others in their places. */
-static int check_folder(const struct target *t, const struct owner *owner)
+/* Anybody may take files out of such a folder, and put others in their places. */
+static int check_folder(const struct target *t)
 {
 	struct stat st;
 
 	if (fstat(t->dir, &st))
 		return -errno;
-	if (st.st_uid && st.st_uid != geteuid() && st.st_uid != owner->uid)
-		return -ENOTUNIQ;
 	return st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX) ? -ENOTUNIQ : 0;
 }
 
 static int target_check(struct target *t, const struct owner *owner)
 {
 	struct stat st;
-	int err = check_folder(t, owner);
+	int err = check_folder(t);
 
 	if (err)
 		return err;
