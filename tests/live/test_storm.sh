@@ -14,7 +14,7 @@ capture=$T/storm.hotrun
 cnt=$(sed -n 's/^storm: \([0-9]*\) processes, 0 failed.*/\1/p' "$T/out")
 cpu=$(sed -n 's/^.* \([0-9.]*\) s of CPU$/\1/p' "$T/out")
 # Of 10,000; fewer where others have the CPUs.
-within "the storm had many processes" "$cnt" 1000 12000
+within "the storm had many processes" "$cnt" 200 12000
 
 storm=$(sql "$capture" "SELECT tgid FROM process WHERE comm = 'storm' AND parent_tgid = $hotrun")
 seen=$(sql "$capture" "SELECT count(*) FROM process WHERE parent_tgid = $storm")
