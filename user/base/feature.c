@@ -105,7 +105,7 @@ const struct feature_row feature_rows[FEATURE_CNT] = {
 			"thread stacks",
 			"`hotrun threads` does not work, and nothing says where threads are "
 			"blocked",
-			"use Linux 5.18 or later",
+			"use Linux 5.18 or later, with kernel.kptr_restrict at 0 or 1",
 			NAMES("read_stands", "find_pages"),
 			NAMES("accounts", "stand_tgids", "look_shares", "stand_rooms"),
 			0,
