@@ -599,11 +599,11 @@ struct refused_key {
 	0x10 /* accepted, but nobody has sent on it yet: tgid is who listens. Told to the session
 	      * alone, which looks for who holds it */
 
-#define SOCKET_INCOMPLETE 0x40 /* no request, but a header of HTTP/1 without its end */
-
 #define SOCKET_UNFOLLOWED \
 	0x20 /* its connection is not followed: unanswered by the kernel's own times of last data,
 	      * to its clock tick. Unsure unless it, or else its endpoint, talks HTTP/1 alone */
+
+#define SOCKET_INCOMPLETE 0x40 /* no request, but a header of HTTP/1 without its end */
 
 /* A listening socket, or a served connection with an unanswered request, as it stands at the
  * read. */

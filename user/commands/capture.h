@@ -16,8 +16,8 @@ int capture_open(const char *path, struct model **ret_model);
 
 /*
  * The rest of the command line, after its options: at most one capture, which is opened and cut
- * down to the window, and, with process, the rows of that name (else *ret_cnt 0). Returns an enum
- * exit_code; errors are logged.
+ * down to the window, and, with process, the rows of that name (else *ret_cnt 0). Nothing is caught
+ * of signals afterwards (capture_leave_signals()). Returns an enum exit_code; errors are logged.
  */
 int capture_argument(int argc, char **argv, const char *process, const struct time_window *window,
 		     struct model **ret_model, uint32_t **ret_rows, size_t *ret_cnt);

@@ -87,7 +87,6 @@ int frames_capture(struct frames *f, int argc, char **argv, const char *process,
 {
 	int rc = capture_argument(argc, argv, process, window, ret_model, ret_rows, ret_cnt);
 
-	capture_leave_signals();
 	if (!rc)
 		rc = frames_apply(f, *ret_model);
 	frames_clear(f);

@@ -80,7 +80,6 @@ static int show(const struct model *m, const struct arguments *a)
 	struct turns *t;
 	int rc;
 
-	capture_leave_signals();
 	t = turns_new(m, time_at(m, a->from_s), a->to_s > 0 ? time_at(m, a->to_s) : UINT64_MAX);
 	if (!t) {
 		log_error("out of memory");
