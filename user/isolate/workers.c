@@ -892,14 +892,6 @@ bool workers_in_debt(const struct workers *w, uint64_t party)
 	return !may_begin(w, party, clock_now_ns());
 }
 
-bool workers_is_frugal(const struct workers *w, uint64_t party)
-{
-	uint64_t at_ns = clock_now_ns();
-
-	return may_begin(w, party, at_ns) &&
-	       balance_of(w, party, at_ns) >= (int64_t)WORKERS_PARTY_BURST_NS / 2;
-}
-
 void workers_set_aside(struct workers *w, const uint64_t *parties, size_t cnt)
 {
 	w->aside_cnt = cnt < WORKERS_ASIDE_MAX ? cnt : WORKERS_ASIDE_MAX;

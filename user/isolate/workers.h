@@ -132,9 +132,6 @@ void workers_charge(struct workers *w, uint64_t party, uint64_t cpu_ns);
 /* Whether a party's jobs wait because of what it used already, or all parties did, or because it is
  * set aside. */
 bool workers_in_debt(const struct workers *w, uint64_t party);
-/* Whether a party's jobs may begin and it has half of its allowance left at least, so that it is
- * not its own work that they wait for; WORKERS_TRUSTED always. */
-bool workers_is_frugal(const struct workers *w, uint64_t party);
 
 /* These parties' jobs wait until the next call, whatever they have left; what runs goes on. Those
  * beyond WORKERS_ASIDE_MAX are not. */

@@ -253,7 +253,7 @@ void frames_name_again(struct frames *f, struct model *m, bool settle)
 bool frames_is_worth_waiting(const struct frames *f, const struct model *m)
 {
 	for (size_t i = 0; i < f->again_cnt; i++)
-		if (file_requests_is_frugal(f->requests, m, f->again[i].process))
+		if (!file_requests_in_debt(f->requests, m, f->again[i].process))
 			return true;
 	return false;
 }

@@ -980,7 +980,7 @@ size_t jit_waiting(const struct jit *j)
 bool jit_is_worth_waiting(const struct jit *j, const struct model *m)
 {
 	for (size_t i = 0; i < j->waiting_cnt; i++)
-		if (file_requests_is_frugal(j->requests, m, j->waiting[i].process))
+		if (!file_requests_in_debt(j->requests, m, j->waiting[i].process))
 			return true;
 	return false;
 }

@@ -33,7 +33,7 @@
 #define WORKER_BYTES_MOST  (64ull << 20)
 
 /* At the end of a recording, for files that are being read still: a moment for everybody's, and
- * longer for those of parties that have used little of their allowance, as on a full host. */
+ * longer while a party whose files they are has some of its allowance left, as on a full host. */
 #define SETTLE_NS      1000000000ull
 #define SETTLE_MOST_NS 15000000000ull
 #define SETTLE_LOOK_NS 100000000ull

@@ -168,8 +168,6 @@ uint64_t file_requests_party_of(const struct target_process *target,
 
 /* Whether its party has used up its allowance. */
 bool file_requests_in_debt(struct file_requests *fr, const struct model *m, uint32_t process);
-/* Whether it has most of it left (workers_is_frugal()). */
-bool file_requests_is_frugal(struct file_requests *fr, const struct model *m, uint32_t process);
 /* Why something is not there yet: REASON_BUDGET where that is so, else REASON_PENDING, it takes its
  * time. */
 enum model_reason file_requests_why_pending(struct file_requests *fr, const struct model *m,

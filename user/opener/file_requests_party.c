@@ -221,11 +221,6 @@ bool file_requests_in_debt(struct file_requests *fr, const struct model *m, uint
 	return workers_in_debt(fr->workers, file_requests_party(fr, m, process));
 }
 
-bool file_requests_is_frugal(struct file_requests *fr, const struct model *m, uint32_t process)
-{
-	return workers_is_frugal(fr->workers, file_requests_party(fr, m, process));
-}
-
 enum model_reason file_requests_why_pending(struct file_requests *fr, const struct model *m,
 					    uint32_t process)
 {

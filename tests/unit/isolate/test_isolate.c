@@ -629,20 +629,21 @@ Test(workers, a_job_that_goes_on_is_told_from_none_at_all)
 }
 
 /* Whom the end of a recording waits for. */
-Test(workers, who_used_half_of_his_share_is_not_frugal)
+Test(workers, a_party_is_in_debt_once_its_whole_allowance_is_used)
 {
 	static const uint64_t aside = 3;
 	struct pool p = pool_new(0, 0);
 
-	cr_expect(workers_is_frugal(p.workers, 1));
-	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS * 6 / 10);
-	cr_expect_not(workers_is_frugal(p.workers, 1));
-	cr_expect_not(workers_in_debt(p.workers, 1), "its jobs go on");
-	cr_expect(workers_is_frugal(p.workers, 3));
+	cr_expect_not(workers_in_debt(p.workers, 1));
+	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS * 9 / 10);
+	cr_expect_not(workers_in_debt(p.workers, 1), "a service on a slow CPU needs most of it");
+	workers_charge(p.workers, 1, WORKERS_PARTY_BURST_NS);
+	cr_expect(workers_in_debt(p.workers, 1));
+	cr_expect_not(workers_in_debt(p.workers, 3));
 	workers_set_aside(p.workers, &aside, 1);
-	cr_expect_not(workers_is_frugal(p.workers, 3));
+	cr_expect(workers_in_debt(p.workers, 3));
 	workers_charge(p.workers, WORKERS_TRUSTED, 10 * WORKERS_PARTY_BURST_NS);
-	cr_expect(workers_is_frugal(p.workers, WORKERS_TRUSTED));
+	cr_expect_not(workers_in_debt(p.workers, WORKERS_TRUSTED));
 	pool_free(&p);
 }
 
