@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/compare.h"
 #include "base/grow.h"
 #include "bpf/events.h"
@@ -124,20 +125,39 @@ static int add_row(struct builder *b, const struct paths *p, const uint64_t *val
 	return 0;
 }
 
-static int add_sample(struct builder *b, const struct paths *p)
+/* nodes: by `first` of paths, where such a stack ends. */
+static int node_of(struct builder *b, struct paths *p, uint64_t weight, uint32_t *nodes,
+		   uint32_t *ret_node)
 {
 	struct sampled *s = b->s;
-	uint64_t values[EXPORT_WEIGHTS];
-	uint32_t node;
+	uint64_t cut = s->forest.cut;
 	int err = 0;
 
-	if (!values_of(b, &s->m->samples[p->sample], values))
+	if (!paths_is_new(p, nodes)) {
+		*ret_node = nodes[p->first];
+		forest_add_again(&s->forest, *ret_node, weight);
 		return 0;
+	}
 	for (size_t i = 0; !err && i < p->methods_cnt; i++)
 		err = frame_of(b, p, i, &b->frames[i]);
 	if (!err)
 		err = forest_add(&s->forest, s->m->threads[p->thread].process, b->frames,
-				 p->methods_cnt, values[b->o->weight], &node);
+				 p->methods_cnt, weight, ret_node);
+	if (!err && s->forest.cut == cut)
+		nodes[p->first] = *ret_node;
+	return err;
+}
+
+static int add_sample(struct builder *b, struct paths *p, uint32_t *nodes)
+{
+	struct sampled *s = b->s;
+	uint64_t values[EXPORT_WEIGHTS];
+	uint32_t node;
+	int err;
+
+	if (!values_of(b, &s->m->samples[p->sample], values))
+		return 0;
+	err = node_of(b, p, values[b->o->weight], nodes, &node);
 	if (!err && !(b->wanted & SAMPLED_NO_ROWS))
 		err = add_row(b, p, values, node);
 	for (int i = 0; !err && i < EXPORT_WEIGHTS; i++)
@@ -147,12 +167,14 @@ static int add_sample(struct builder *b, const struct paths *p)
 
 static int gather(struct builder *b)
 {
+	_cleanup_free_ uint32_t *nodes = paths_numbers(b->s->m->samples_cnt);
 	struct paths paths = {0};
-	int err = paths_begin_of(&paths, b->s->m, b->o->wanted,
-				 b->o->addresses ? 0 : PATHS_FOLD_UNNAMED);
+	int err = nodes ? paths_begin_of(&paths, b->s->m, b->o->wanted,
+					 PATHS_ONCE | (b->o->addresses ? 0 : PATHS_FOLD_UNNAMED))
+			: -ENOMEM;
 
 	while (!err && paths_next(&paths))
-		err = add_sample(b, &paths);
+		err = add_sample(b, &paths, nodes);
 	paths_end(&paths);
 	return err;
 }

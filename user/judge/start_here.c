@@ -43,20 +43,24 @@ static int ballot_init(struct ballot *b, const struct top *top)
 static int count_with(struct model *m, uint32_t process, uint64_t *ret_application,
 		      uint64_t *ret_managed)
 {
+	_cleanup_free_ uint32_t *known =
+		paths_numbers(m->samples_cnt); /* 1 application, 2 managed, 3 both */
 	struct paths p = {0};
 	uint64_t application = 0, managed = 0;
-	int err = paths_begin(&p, m, process, 0);
+	int err = known ? paths_begin(&p, m, process, PATHS_ONCE) : -ENOMEM;
 
 	while (!err && paths_next(&p)) {
 		uint64_t weight = model_weight(&m->samples[p.sample]);
-		bool has_application = false, has_managed = false;
+		uint32_t *has = &known[p.first];
 
-		for (size_t i = 0; i < p.methods_cnt; i++) {
-			has_application |= code_is(m, p.methods[i], CODE_OF_APPLICATION);
-			has_managed |= code_is(m, p.methods[i], CODE_MANAGED);
+		if (paths_is_new(&p, known)) {
+			*has = 0;
+			for (size_t i = 0; i < p.methods_cnt; i++)
+				*has |= code_is(m, p.methods[i], CODE_OF_APPLICATION) |
+					code_is(m, p.methods[i], CODE_MANAGED) << 1;
 		}
-		application += has_application ? weight : 0;
-		managed += has_managed ? weight : 0;
+		application += *has & 1 ? weight : 0;
+		managed += *has & 2 ? weight : 0;
 	}
 	paths_end(&p);
 	if (err)
@@ -88,18 +92,26 @@ static bool better(const struct model *m, const struct ballot *b, uint32_t a, ui
 static int deepest(struct model *m, uint32_t process, struct ballot *b, enum code code,
 		   uint64_t least, uint32_t *ret_symbol)
 {
+	_cleanup_free_ uint32_t *known =
+		paths_numbers(m->samples_cnt); /* whom it votes for, b->cnt = none */
 	struct paths p = {0};
 	uint32_t best = MODEL_NONE;
-	int err = paths_begin(&p, m, process, 0);
+	int err = known ? paths_begin(&p, m, process, PATHS_ONCE) : -ENOMEM;
 
 	memset(b->votes, 0, b->cnt * sizeof(*b->votes));
 	while (!err && paths_next(&p)) {
-		size_t i = p.methods_cnt;
+		uint32_t *vote = &known[p.first];
 
-		while (i && !may_stand(m, b, p.methods[i - 1], code, least))
-			i--;
-		if (i)
-			b->votes[p.methods[i - 1]] += model_weight(&m->samples[p.sample]);
+		if (paths_is_new(&p, known)) {
+			size_t i;
+
+			for (i = p.methods_cnt; i; i--)
+				if (may_stand(m, b, p.methods[i - 1], code, least))
+					break;
+			*vote = i ? p.methods[i - 1] : (uint32_t)b->cnt;
+		}
+		if (*vote < b->cnt)
+			b->votes[*vote] += model_weight(&m->samples[p.sample]);
 	}
 	paths_end(&p);
 	for (uint32_t i = 0; i < b->cnt; i++)

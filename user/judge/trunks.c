@@ -25,6 +25,7 @@ struct search {
 	size_t methods_cnt, methods_cap;
 	struct path *paths;
 	size_t paths_cnt, paths_cap;
+	size_t samples;
 	uint64_t all; /* weight of all paths */
 	/* By symbol: of the samples that are left, how many hold it and which voted for it. */
 	uint64_t *totals, *votes;
@@ -41,12 +42,20 @@ static void search_clear(struct search *s)
 	free(s->last);
 }
 
-static int add_path(struct search *s, const struct paths *p)
+/* known: by `first` of paths, the row of the same path. */
+static int add_path(struct search *s, struct paths *p, uint32_t *known)
 {
 	struct path path = {.first = s->methods_cnt,
-			    .cnt = p->methods_cnt,
 			    .weight = model_weight(&s->m->samples[p->sample])};
 
+	s->samples++;
+	s->all += path.weight;
+	if (!paths_is_new(p, known)) {
+		s->paths[known[p->first]].weight += path.weight;
+		return 0;
+	}
+	path.cnt = p->methods_cnt;
+	known[p->first] = (uint32_t)s->paths_cnt;
 	for (size_t i = 0; i < p->methods_cnt; i++) {
 		if (GROW(s->methods, s->methods_cnt, s->methods_cap))
 			return -ENOMEM;
@@ -55,17 +64,19 @@ static int add_path(struct search *s, const struct paths *p)
 	if (GROW(s->paths, s->paths_cnt, s->paths_cap))
 		return -ENOMEM;
 	s->paths[s->paths_cnt++] = path;
-	s->all += path.weight;
 	return 0;
 }
 
 static int gather(struct search *s, uint32_t process)
 {
+	_cleanup_free_ uint32_t *known = paths_numbers(s->m->samples_cnt);
 	struct paths p = {0};
-	int err = paths_begin(&p, s->m, process, PATHS_FOLD_UNNAMED | PATHS_FOLD_RECURSION);
+	int err = known ? paths_begin(&p, s->m, process,
+				      PATHS_FOLD_UNNAMED | PATHS_FOLD_RECURSION | PATHS_ONCE)
+			: -ENOMEM;
 
 	while (!err && paths_next(&p))
-		err = add_path(s, &p);
+		err = add_path(s, &p, known);
 	paths_end(&p);
 	if (err)
 		return err;
@@ -196,7 +207,7 @@ int trunks_of(struct model *m, uint32_t process, struct trunks *ret_trunks)
 	if (err)
 		return err;
 	trunks.all = s.all;
-	while (s.paths_cnt >= TRUNKS_MIN_SAMPLES && trunks.cnt < TRUNKS_MAX) {
+	while (s.samples >= TRUNKS_MIN_SAMPLES && trunks.cnt < TRUNKS_MAX) {
 		uint32_t symbol = next_trunk(&s, trunks.all);
 
 		if (symbol == MODEL_NONE)

@@ -346,13 +346,10 @@ static void add_path(struct adding *a, struct paths *p, uint32_t *nodes)
 	b->kinds[kind].all_ticks[a->at] += (double)ticks;
 	b->seen++;
 	b->nodes[0].all[a->at][DIFF_TOTAL] += ticks;
-	if (nodes[p->first] != MODEL_NONE) {
+	if (paths_is_new(p, nodes))
+		nodes[p->first] = add_first(a, p, kind, part, ticks, in_kernel);
+	else
 		add_again(a, nodes[p->first], part, ticks, in_kernel);
-		return;
-	}
-	if (p->first != p->sample)
-		paths_resolve(p);
-	nodes[p->first] = add_first(a, p, kind, part, ticks, in_kernel);
 }
 
 /* Children come behind their parents. The root has its own already. */
@@ -372,17 +369,15 @@ static void sum_nodes(struct adding *a)
 
 static int add_stacks(struct adding *a)
 {
-	const struct model *m = a->side->m;
 	_cleanup_free_ uint32_t *nodes = NULL; /* by row of samples: where its stacks end */
 	struct paths p = {0};
 	int err;
 
 	if (!a->side->parts)
 		return 0;
-	nodes = malloc((m->samples_cnt + 1) * sizeof(*nodes));
+	nodes = paths_numbers(a->side->m->samples_cnt);
 	if (!nodes)
 		return -ENOMEM;
-	memset(nodes, 0xff, (m->samples_cnt + 1) * sizeof(*nodes));
 	err = paths_begin_of(&p, a->side->m, a->side->wanted,
 			     PATHS_FOLD_UNNAMED | PATHS_FOLD_RECURSION | PATHS_ONCE);
 	while (!err && paths_next(&p))

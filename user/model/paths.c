@@ -54,6 +54,14 @@ static bool find_first(struct paths *p)
 	return true;
 }
 
+uint32_t *paths_numbers(size_t cnt)
+{
+	size_t bytes = (cnt + 1) * sizeof(uint32_t);
+	uint32_t *numbers = malloc(bytes);
+
+	return numbers ? memset(numbers, 0xff, bytes) : NULL;
+}
+
 /* --- a walk ---------------------------------------------------------------------------------- */
 
 static int begin(struct paths *p, struct model *m, unsigned int flags)
@@ -199,6 +207,15 @@ void paths_resolve(struct paths *p)
 		add_my_code(p);
 	for (size_t i = 0; !p->just_my_code && i < p->frames_cnt; i++)
 		add_frame(p, &p->frames[i]);
+}
+
+bool paths_is_new(struct paths *p, const uint32_t *numbers)
+{
+	bool is_new = numbers[p->first] == MODEL_NONE;
+
+	if (is_new && p->first != p->sample)
+		paths_resolve(p);
+	return is_new;
 }
 
 bool paths_next(struct paths *p)

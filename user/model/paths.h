@@ -57,6 +57,11 @@ int paths_begin(struct paths *p, struct model *m, uint32_t process, unsigned int
 int paths_begin_of(struct paths *p, struct model *m, const uint8_t *wanted, unsigned int flags);
 /* Goes to the next sample; false at the end. */
 bool paths_next(struct paths *p);
+/* Numbers by row, of samples (what a consumer made of each `first`) or others, all MODEL_NONE yet.
+ * Owned, or NULL. */
+uint32_t *paths_numbers(size_t cnt);
+/* Whether there is none yet for the current sample's path, which is resolved then. */
+bool paths_is_new(struct paths *p, const uint32_t *numbers);
 /* Fills in frames[] and methods[] of the current sample where PATHS_ONCE has left them out. */
 void paths_resolve(struct paths *p);
 /* Takes a zeroed one. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/compare.h"
 #include "base/grow.h"
 #include "bpf/events.h"
@@ -61,7 +62,7 @@ static int list_get(struct top_list *list, uint64_t hash, hash_equal_fn equal,
 		list->rows[list->rows_cnt++] = (struct top_row){
 			.symbol = key->symbol,
 			.module = key->module,
-			.last_sample = MODEL_NONE,
+			.last_path = MODEL_NONE,
 			.last_thread = MODEL_NONE,
 		};
 	}
@@ -69,71 +70,181 @@ static int list_get(struct top_list *list, uint64_t hash, hash_equal_fn equal,
 	return 0;
 }
 
-static void row_visit(struct top_row *row, const struct paths *p, bool leaf)
+/* What all samples of one path add to: rows of both lists, each once. */
+struct path {
+	size_t first; /* of builder.rows */
+	uint32_t method_cnt, module_cnt;
+	uint32_t leaf_method, leaf_module; /* rows, or MODEL_NONE */
+	uint32_t last_thread;
+	uint64_t samples, waiters;
+};
+
+struct builder {
+	struct top *top;
+	uint32_t *known; /* by `first` of paths: row of paths */
+	struct path *paths;
+	size_t paths_cnt, paths_cap;
+	uint32_t *rows; /* of methods, then of modules; path after path */
+	size_t rows_cnt, rows_cap;
+};
+
+/* The row joins those of the path that is being built, the last one, unless it is there. */
+static int join(struct builder *b, struct top_row *row, uint32_t number, uint32_t *count)
+{
+	if (row->last_path == b->paths_cnt)
+		return 0;
+	row->last_path = (uint32_t)b->paths_cnt;
+	if (GROW(b->rows, b->rows_cnt, b->rows_cap))
+		return -ENOMEM;
+	b->rows[b->rows_cnt++] = number;
+	(*count)++;
+	return 0;
+}
+
+static int add_methods(struct builder *b, const struct paths *p, struct path *path)
+{
+	struct top_list *list = &b->top->methods;
+	struct top_row *row;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < p->methods_cnt; i++) {
+		struct list_key key = {p->m, list, p->methods[i],
+				       p->m->symbols[p->methods[i]].module};
+
+		err = list_get(list, hash_u64(key.symbol + 1), same_symbol, &key, &row);
+		if (err)
+			break;
+		path->leaf_method = (uint32_t)(row - list->rows);
+		err = join(b, row, path->leaf_method, &path->method_cnt);
+	}
+	return err;
+}
+
+static int add_modules(struct builder *b, const struct paths *p, struct path *path)
+{
+	struct top_list *list = &b->top->modules;
+	struct top_row *row;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < p->methods_cnt; i++) {
+		const struct model_symbol *s = &p->m->symbols[p->methods[i]];
+		struct list_key key = {p->m, list, p->methods[i], method_module(p->m, s)};
+
+		path->leaf_module = MODEL_NONE;
+		if (s->kind == KIND_NOTE)
+			continue;
+		err = list_get(list, hash_pair((uintptr_t)key.module, is_kernel(s)), same_module,
+			       &key, &row);
+		if (err)
+			break;
+		path->leaf_module = (uint32_t)(row - list->rows);
+		err = join(b, row, path->leaf_module, &path->module_cnt);
+	}
+	return err;
+}
+
+static int path_of(struct builder *b, struct paths *p, struct path **ret_path)
+{
+	struct path path = {.first = b->rows_cnt,
+			    .leaf_method = MODEL_NONE,
+			    .leaf_module = MODEL_NONE,
+			    .last_thread = MODEL_NONE};
+	uint32_t *known = &b->known[p->first];
+	int err = 0;
+
+	if (paths_is_new(p, b->known)) {
+		err = add_methods(b, p, &path);
+		if (!err)
+			err = add_modules(b, p, &path);
+		if (!err)
+			err = GROW(b->paths, b->paths_cnt, b->paths_cap);
+		if (err)
+			return err;
+		*known = (uint32_t)b->paths_cnt;
+		b->paths[b->paths_cnt++] = path;
+	}
+	*ret_path = &b->paths[*known];
+	return 0;
+}
+
+static void count_thread(struct top_row *row, uint32_t thread)
+{
+	row->threads += row->last_thread != thread;
+	row->last_thread = thread;
+}
+
+/* Samples come thread after thread. */
+static int add_sample(struct builder *b, struct paths *p)
 {
 	const struct model_sample *sample = &p->m->samples[p->sample];
 	uint64_t waiters = harm_of(sample), weight = model_weight(sample);
+	struct top *top = b->top;
+	struct path *path;
+	const uint32_t *rows;
+	int err = path_of(b, p, &path);
 
-	row->self += leaf ? weight : 0;
-	row->self_waiters += leaf ? waiters : 0;
-	if (row->last_sample == p->sample)
-		return;
-	row->last_sample = p->sample;
-	row->total += weight;
-	row->total_waiters += waiters;
-	row->threads += row->last_thread != p->thread;
-	row->last_thread = p->thread;
-}
-
-static void add_sample(struct top *top, const struct model_sample *sample)
-{
-	uint64_t waiters = harm_of(sample);
-
-	top->samples += model_weight(sample);
+	if (err)
+		return err;
+	path->samples += weight;
+	path->waiters += waiters;
+	top->samples += weight;
 	top->waiters += waiters;
 	top->waiters_square += waiters * waiters;
 	if (sample->waiters == WAITERS_UNKNOWN)
-		top->unknown += model_weight(sample);
+		top->unknown += weight;
+	if (path->last_thread == p->thread)
+		return 0;
+	path->last_thread = p->thread;
+	rows = &b->rows[path->first];
+	for (uint32_t i = 0; i < path->method_cnt; i++)
+		count_thread(&top->methods.rows[*rows++], p->thread);
+	for (uint32_t i = 0; i < path->module_cnt; i++)
+		count_thread(&top->modules.rows[*rows++], p->thread);
+	return 0;
 }
 
-static int add_frame(struct top *top, const struct paths *p, size_t i)
+static void add_totals(struct top_list *list, const struct path *path, const uint32_t *rows,
+		       uint32_t cnt, uint32_t leaf)
 {
-	const struct model_symbol *s = &p->m->symbols[p->methods[i]];
-	struct list_key key = {p->m, &top->methods, p->methods[i], s->module};
-	bool leaf = i + 1 == p->methods_cnt;
-	struct top_row *row;
-	int err;
+	for (uint32_t i = 0; i < cnt; i++) {
+		list->rows[rows[i]].total += path->samples;
+		list->rows[rows[i]].total_waiters += path->waiters;
+	}
+	if (leaf == MODEL_NONE)
+		return;
+	list->rows[leaf].self += path->samples;
+	list->rows[leaf].self_waiters += path->waiters;
+}
 
-	err = list_get(&top->methods, hash_u64(key.symbol + 1), same_symbol, &key, &row);
-	if (err)
-		return err;
-	row_visit(row, p, leaf);
-	if (s->kind == KIND_NOTE)
-		return 0;
-	key.list = &top->modules;
-	key.module = method_module(p->m, s);
-	err = list_get(&top->modules, hash_pair((uintptr_t)key.module, is_kernel(s)), same_module,
-		       &key, &row);
-	if (err)
-		return err;
-	row_visit(row, p, leaf);
-	return 0;
+static void sum_up(struct builder *b)
+{
+	for (size_t i = 0; i < b->paths_cnt; i++) {
+		const struct path *path = &b->paths[i];
+		const uint32_t *rows = &b->rows[path->first];
+
+		add_totals(&b->top->methods, path, rows, path->method_cnt, path->leaf_method);
+		add_totals(&b->top->modules, path, rows + path->method_cnt, path->module_cnt,
+			   path->leaf_module);
+	}
 }
 
 static int top_build(struct top *top, struct model *m, uint32_t process)
 {
+	_cleanup_free_ uint32_t *known = paths_numbers(m->samples_cnt);
+	struct builder b = {.top = top, .known = known};
 	struct paths p = {0};
 	uint32_t last_thread = MODEL_NONE;
-	int err = paths_begin(&p, m, process, 0);
+	int err = known ? paths_begin(&p, m, process, PATHS_ONCE) : -ENOMEM;
 
 	while (!err && paths_next(&p)) {
-		add_sample(top, &m->samples[p.sample]);
 		top->threads += p.thread != last_thread;
 		last_thread = p.thread;
-		for (size_t i = 0; !err && i < p.methods_cnt; i++)
-			err = add_frame(top, &p, i);
+		err = add_sample(&b, &p);
 	}
 	paths_end(&p);
+	sum_up(&b);
+	free(b.paths);
+	free(b.rows);
 	return err;
 }
 

@@ -16,7 +16,7 @@ struct top_row {
 	uint64_t self;	    /* samples with it as leaf */
 	uint64_t total;	    /* samples with it anywhere */
 	uint64_t self_waiters, total_waiters; /* threads that waited at those samples, summed */
-	uint32_t last_sample, last_thread;    /* builder's marks */
+	uint32_t last_path, last_thread;      /* builder's marks */
 };
 
 struct top_list {

@@ -61,43 +61,78 @@ static int node_child(struct tree *tree, uint32_t parent, uint32_t symbol, uint3
 	return 0;
 }
 
-static void node_visit(struct tree_node *node, uint32_t thread, uint16_t calls,
-		       const struct model_sample *sample)
+/* The node in which the current path ends; of a full tree the one where it is cut, and -ENOSPC. */
+static int add_path(struct tree *tree, const struct paths *p, enum tree_direction direction,
+		    uint32_t *ret_end)
 {
-	if (!node->total || calls < node->calls_min)
-		node->calls_min = calls;
-	if (calls > node->calls_max)
-		node->calls_max = calls;
-	node->total += model_weight(sample);
-	node->waiters += harm_of(sample);
-	if (node->last_thread != thread)
-		node->threads++;
-	node->last_thread = thread;
-}
-
-static int tree_add(struct tree *tree, const struct paths *p, enum tree_direction direction)
-{
-	const struct model_sample *sample = &p->m->samples[p->sample];
-	uint64_t waiters = harm_of(sample);
 	uint32_t at = 0;
 	int err = 0;
 
-	tree->waiters_square += waiters * waiters;
-	node_visit(&tree->nodes[0], p->thread, 1, sample);
-	for (size_t i = 0; i < p->methods_cnt; i++) {
+	for (size_t i = 0; !err && i < p->methods_cnt; i++) {
 		size_t frame = direction == TREE_TOP_DOWN ? i : p->methods_cnt - 1 - i;
+		uint16_t calls = p->calls[frame];
+		struct tree_node *node;
 
 		err = node_child(tree, at, p->methods[frame], &at);
 		if (err)
 			break;
-		node_visit(&tree->nodes[at], p->thread, p->calls[frame], sample);
+		node = &tree->nodes[at];
+		if (!node->calls_min || calls < node->calls_min)
+			node->calls_min = calls;
+		if (calls > node->calls_max)
+			node->calls_max = calls;
+	}
+	*ret_end = at;
+	return err;
+}
+
+/* Samples come thread after thread: of a node that has counted this one the callers have, too. */
+static void count_thread(struct tree *tree, uint32_t at, uint32_t thread)
+{
+	while (at != MODEL_NONE && tree->nodes[at].last_thread != thread) {
+		tree->nodes[at].threads++;
+		tree->nodes[at].last_thread = thread;
+		at = tree->nodes[at].parent;
+	}
+}
+
+/* Only where it ends: sum_up() adds that to the callers. ends: by `first` of paths. */
+static int tree_add(struct tree *tree, struct paths *p, enum tree_direction direction,
+		    uint32_t *ends)
+{
+	const struct model_sample *sample = &p->m->samples[p->sample];
+	uint64_t waiters = harm_of(sample);
+	uint32_t at = ends[p->first];
+	int err = 0;
+
+	if (paths_is_new(p, ends)) {
+		err = add_path(tree, p, direction, &at);
+		if (!err)
+			ends[p->first] = at;
 	}
 	if (err == -ENOSPC) {
 		tree->nodes_dropped++;
 		err = 0;
 	}
+	tree->waiters_square += waiters * waiters;
+	tree->nodes[at].waiters += waiters;
 	tree->nodes[at].self += model_weight(sample);
+	count_thread(tree, at, p->thread);
 	return err;
+}
+
+/* Callers come before what they call. */
+static void sum_up(struct tree *tree)
+{
+	for (size_t i = tree->nodes_cnt; i-- > 0;) {
+		struct tree_node *node = &tree->nodes[i];
+
+		node->total += node->self;
+		if (!i)
+			continue;
+		tree->nodes[node->parent].total += node->total;
+		tree->nodes[node->parent].waiters += node->waiters;
+	}
 }
 
 struct order {
@@ -150,14 +185,18 @@ static int link_children(const struct model *m, struct tree *tree)
 static int tree_build(struct tree *tree, struct model *m, uint32_t process,
 		      enum tree_direction direction, unsigned int flags)
 {
+	_cleanup_free_ uint32_t *ends = paths_numbers(m->samples_cnt);
 	struct paths paths = {0};
-	int err = node_add(tree, MODEL_NONE, MODEL_NONE);
+	int err = ends ? node_add(tree, MODEL_NONE, MODEL_NONE) : -ENOMEM;
 
-	if (!err)
-		err = paths_begin(&paths, m, process, flags);
+	if (err)
+		return err;
+	tree->nodes[0].calls_min = tree->nodes[0].calls_max = 1;
+	err = paths_begin(&paths, m, process, flags | PATHS_ONCE);
 	while (!err && paths_next(&paths))
-		err = tree_add(tree, &paths, direction);
+		err = tree_add(tree, &paths, direction, ends);
 	paths_end(&paths);
+	sum_up(tree);
 	return err ? err : link_children(m, tree);
 }
 

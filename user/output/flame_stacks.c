@@ -26,15 +26,6 @@ struct samples {
 	size_t rows_cnt;
 };
 
-static uint32_t *no_numbers(size_t cnt)
-{
-	uint32_t *numbers = malloc((cnt + 1) * sizeof(*numbers));
-
-	if (numbers)
-		memset(numbers, 0xff, (cnt + 1) * sizeof(*numbers));
-	return numbers;
-}
-
 static int add_tiers(struct flame_data *d, struct method_map *map)
 {
 	struct frame_book book = {0};
@@ -51,7 +42,7 @@ static int add_tiers(struct flame_data *d, struct method_map *map)
 	return err;
 }
 
-/* nodes: by row of samples, where their stack ends, HASH_NONE = to be found. */
+/* nodes: by row of samples, where their stack ends, MODEL_NONE = to be found. */
 static int find_node(struct flame_data *d, struct paths *p, uint64_t weight, uint32_t *nodes,
 		     uint32_t *ret_node)
 {
@@ -59,13 +50,11 @@ static int find_node(struct flame_data *d, struct paths *p, uint64_t weight, uin
 	uint64_t cut = d->forest.cut;
 	int err;
 
-	if (*known != HASH_NONE) {
+	if (!paths_is_new(p, nodes)) {
 		forest_add_again(&d->forest, *known, weight);
 		*ret_node = *known;
 		return 0;
 	}
-	if (p->first != p->sample)
-		paths_resolve(p);
 	err = forest_add(&d->forest, process, p->methods, p->methods_cnt, weight, ret_node);
 	if (!err && d->forest.cut == cut)
 		*known = *ret_node;
@@ -136,7 +125,7 @@ static void sort(struct samples *samples, size_t room)
 static int gather(struct flame_data *d, struct samples *samples, bool blocked)
 {
 	size_t room = d->m->samples_cnt;
-	_cleanup_free_ uint32_t *nodes = no_numbers(room);
+	_cleanup_free_ uint32_t *nodes = paths_numbers(room);
 	int err;
 
 	samples->rows = calloc(room + 1, sizeof(*samples->rows));
@@ -311,12 +300,12 @@ static int put_samples(struct flame_data *d, const struct samples *samples, cons
 
 static int put_all(struct flame_data *d, const struct samples *cpu, const struct samples *blocked)
 {
-	_cleanup_free_ uint32_t *numbers = no_numbers(d->forest.nodes_cnt);
+	_cleanup_free_ uint32_t *numbers = paths_numbers(d->forest.nodes_cnt);
 	int err;
 
-	d->symbol_number = no_numbers(d->m->symbols_cnt);
-	d->thread_number = no_numbers(d->m->threads_cnt);
-	d->process_number = no_numbers(d->m->processes_cnt);
+	d->symbol_number = paths_numbers(d->m->symbols_cnt);
+	d->thread_number = paths_numbers(d->m->threads_cnt);
+	d->process_number = paths_numbers(d->m->processes_cnt);
 	if (!numbers || !d->symbol_number || !d->thread_number || !d->process_number)
 		return -ENOMEM;
 	err = forest_link(&d->forest, compare_nodes, d);
