@@ -271,15 +271,20 @@ Test(stands, of_a_thread_that_runs_nothing_is_believed)
 {
 	struct seen seen = {0};
 	struct drive d;
+	cpu_set_t away;
 	pid_t pid;
 	size_t ran = 0;
 
 	open_stands(&d);
 	pid = drive_fork(drive_spin, NULL, drive_cpu(1), true);
+	/* On the same CPU it would never run while it is looked at. */
+	CPU_ZERO(&away);
+	CPU_SET(drive_cpu(0), &away);
+	cr_assert_eq(sched_setaffinity(0, sizeof(away), &away), 0);
 	for (int i = 0; i < 2000 && !ran; i++) {
 		struct event_stand stand;
 
-		/* Who looks may be on the same CPU, or others are. */
+		/* Others may be on its CPU. */
 		drive_sleep(DRIVE_MS);
 		stand = look(&d, pid, &seen);
 		cr_expect_eq(stand.state, 'R');
