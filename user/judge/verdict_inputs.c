@@ -291,8 +291,9 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 	find_sections(in, m);
 	mark_unmeasured(in, m);
 	for (uint32_t i = 0; i < m->threads_cnt; i++)
-		in->excused_ns[m->threads[i].process] +=
-			excused_ns(&m->threads[i], &s->sched->threads[i].sched);
+		if (s->sched->active[i])
+			in->excused_ns[m->threads[i].process] +=
+				excused_ns(&m->threads[i], &s->sched->threads[i].sched);
 	for (size_t i = 0; i < m->pasts_cnt; i++)
 		add_past(in, &m->pasts[i]);
 	in->slices = m->cpus_cnt ? m->cpus[m->cpus_cnt - 1].slice - m->cpus[0].slice + 1 : 0;

@@ -102,20 +102,21 @@ static void bound_max(struct sched_sum *t, uint64_t max_ns, const uint64_t *seen
 	t->delay_max_ns = sched_bound_max_ns(&of_histogram, max_ns);
 }
 
+/* Of threads that did nothing a user may have very many. */
 static void add_threads(struct sched *s, const struct model *m, const uint64_t *seen)
 {
-	static const struct sched_sum none;
-
-	for (size_t i = 0; i < m->accounts_cnt; i++)
+	for (size_t i = 0; i < m->accounts_cnt; i++) {
+		s->active[m->accounts[i].thread] = true;
 		sched_figures_add(&s->threads[m->accounts[i].thread].sched, &m->accounts[i].sched);
-	for (size_t i = 0; i < m->delays_cnt; i++)
+	}
+	for (size_t i = 0; i < m->delays_cnt; i++) {
+		s->active[m->delays[i].thread] = true;
 		s->threads[m->delays[i].thread].delays[m->delays[i].slot] += m->delays[i].count;
+	}
 	for (size_t i = 0; i < m->threads_cnt; i++) {
 		struct sched_sum *t = &s->threads[i], *p = &s->processes[m->threads[i].process];
 
-		/* The rows of all that ended long ago take no memory as long as nothing is written
-		 * there. */
-		if (!memcmp(t, &none, sizeof(none)))
+		if (!s->active[i])
 			continue;
 		t->threads = sched_wanted_ns(&t->sched) > 0;
 		bound_max(t, m->threads[i].delay_max_ns, seen ? &seen[i] : NULL);
@@ -246,7 +247,8 @@ struct sched *sched_new(const struct model *m)
 	s->processes = calloc(m->processes_cnt + 1, sizeof(*s->processes));
 	s->threads = calloc(m->threads_cnt + 1, sizeof(*s->threads));
 	s->cgroups = calloc(m->cgroups_cnt + 1, sizeof(*s->cgroups));
-	if (!s->processes || !s->threads || !s->cgroups || waits_seen(m, &seen))
+	s->active = calloc(m->threads_cnt + 1, sizeof(*s->active));
+	if (!s->processes || !s->threads || !s->cgroups || !s->active || waits_seen(m, &seen))
 		goto no_memory;
 	s->elapsed_ns = sched_elapsed_ns(m);
 	add_threads(s, m, seen);
@@ -268,6 +270,7 @@ void sched_free(struct sched *s)
 		return;
 	free(s->processes);
 	free(s->threads);
+	free(s->active);
 	free(s->cgroups);
 	free(s->own_unknown);
 	free(s);
