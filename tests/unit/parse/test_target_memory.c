@@ -4,12 +4,15 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "isolate/procmap_query.h"
@@ -319,6 +322,118 @@ Test(target_memory, absent_memory_is_not_made_present)
 Test(target_memory, nor_by_the_list)
 {
 	read_absent(true);
+}
+
+/* --- kinds of memory ------------------------------------------------------------------------- */
+
+static char *map_kind(size_t bytes, int protection, int flags)
+{
+	char *at = mmap(NULL, bytes, protection,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static char *untouched(size_t bytes)
+{
+	return map_kind(bytes, PROT_READ | PROT_WRITE, 0);
+}
+
+static char *guarded(size_t bytes)
+{
+	return map_kind(bytes, PROT_NONE, 0);
+}
+
+static char *given_back(size_t bytes)
+{
+	char *at = untouched(bytes);
+
+	memset(at, 1, bytes);
+	cr_assert_eq(madvise(at, bytes, MADV_DONTNEED), 0);
+	return at;
+}
+
+static char *with_huge_pages(size_t bytes)
+{
+	char *at = untouched(bytes);
+
+	madvise(at, bytes, MADV_HUGEPAGE); /* not of every kernel */
+	return at;
+}
+
+/* Without huge pages in reserve whoever touches it gets SIGBUS. */
+static char *of_huge_tlb(size_t bytes)
+{
+	return map_kind(bytes, PROT_READ | PROT_WRITE, MAP_HUGETLB);
+}
+
+/* Whoever touches it waits for a handler, which never comes. */
+static char *of_user_faults(size_t bytes)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | (geteuid() ? UFFD_USER_MODE_ONLY : 0));
+	struct uffdio_api api = {.api = UFFD_API};
+	char *at = untouched(bytes);
+	struct uffdio_register range = {{(uint64_t)at, bytes}, UFFDIO_REGISTER_MODE_MISSING, 0};
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		return NULL;
+	return at;
+}
+
+Test(target_memory, absent_memory_of_any_kind_is_answered_without_touching_it)
+{
+	static const struct {
+		const char *name;
+		char *(*make)(size_t bytes);
+		bool may_lack; /* on some hosts */
+	} kinds[] = {
+		{"untouched", untouched, false},       {"a guard", guarded, false},
+		{"given back", given_back, false},     {"huge pages", with_huge_pages, false},
+		{"huge TLB pages", of_huge_tlb, true}, {"user faults", of_user_faults, true},
+	};
+	struct target_memory memory = own_memory();
+	size_t bytes = 64u << 20;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		char *at = kinds[i].make(bytes);
+		uint64_t before = page_table_bytes();
+		ssize_t n;
+
+		cr_assert(at || kinds[i].may_lack, "%s", kinds[i].name);
+		if (!at) {
+			printf("skipped: %s: the kernel gives none\n", kinds[i].name);
+			continue;
+		}
+		memory.have_last = false;
+		memset(page_read, 1, 8);
+		for (size_t k = 0; k < bytes; k += bytes / 16) {
+			n = read_page(&memory, at + k, 8);
+			cr_expect(n == -EFAULT ||
+					  (n == 8 && !memcmp(page_read, "\0\0\0\0\0\0\0", 8)),
+				  "%s: %zd", kinds[i].name, n);
+			cr_expect_not(is_present(at + k), "%s", kinds[i].name);
+		}
+		cr_expect_leq(page_table_bytes(), before, "%s: page tables", kinds[i].name);
+		munmap(at, bytes);
+	}
+	close_memory(&memory);
+}
+
+/* Freed but still there until the kernel wants it: what is read is what was written, or zeros. */
+Test(target_memory, memory_that_may_be_taken_away_at_any_time_is_read_as_it_is)
+{
+	size_t bytes = 1u << 20;
+	struct target_memory memory = own_memory();
+	char *at = untouched(bytes);
+
+	memset(at, 7, bytes);
+	cr_assert_eq(madvise(at, bytes, MADV_FREE), 0);
+	for (size_t k = 0; k < bytes; k += bytes / 16) {
+		cr_expect_eq(read_page(&memory, at + k, 8), 8);
+		cr_expect(page_read[0] == 7 || page_read[0] == 0);
+	}
+	munmap(at, bytes);
+	close_memory(&memory);
 }
 
 Test(target_memory, without_a_list_of_mappings_nothing_is_fetched)
