@@ -39,18 +39,23 @@ static size_t read_hex(const char *s, size_t len, size_t *pos, uint64_t *value)
 	return p - start;
 }
 
-/* The most that parse_at() looks at: 0x, two numbers of 16 digits and a byte more, blanks. */
-#define PARSE_AT_BYTES 38u
+/* The most that parse_at() looks at: two numbers of 0x, 16 digits and a byte more, blanks. */
+#define PARSE_AT_BYTES 40u
+
+static bool skip_0x(const char *line, size_t len, size_t *pos)
+{
+	if (len - *pos < 2 || line[*pos] != '0' || (line[*pos + 1] | 0x20) != 'x')
+		return false;
+	*pos += 2;
+	return true;
+}
 
 static bool parse_at(const char *line, size_t len, size_t at, struct perfmap_line *ret_line)
 {
 	struct perfmap_line l = {.skipped = at};
 	size_t p = at, digits;
 
-	if (len - p >= 2 && line[p] == '0' && (line[p + 1] | 0x20) == 'x') {
-		l.has_0x = true;
-		p += 2;
-	}
+	l.has_0x = skip_0x(line, len, &p);
 	digits = read_hex(line, len, &p, &l.start);
 	if (!digits || (!l.has_0x && digits < BARE_DIGITS_MIN))
 		return false;
@@ -59,6 +64,7 @@ static bool parse_at(const char *line, size_t len, size_t at, struct perfmap_lin
 	if (p >= len || line[p] != ' ')
 		return false;
 	p++;
+	skip_0x(line, len, &p); /* HotSpot's maps have it before both */
 	if (!read_hex(line, len, &p, &l.size_bytes))
 		return false;
 	if (p >= len || line[p] != ' ')

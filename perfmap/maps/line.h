@@ -2,14 +2,15 @@
 #ifndef PERFMAP_MAPS_LINE_H
 #define PERFMAP_MAPS_LINE_H
 /*
- * One line of a perf map: `[0x]<hex address> <hex bytes> <name>`. Parsed by length: a line may hold
- * NUL and any other byte, the watched process writes it. Pure, no state, no threads.
+ * One line of a perf map: `[0x]<hex address> [0x]<hex bytes> <name>`. Parsed by length: a line may
+ * hold NUL and any other byte, the watched process writes it. Pure, no state, no threads.
  *
  * Written by the runtime's PerfMap class (dotnet/runtime, src/coreclr/vm/perfmap.cpp) and by other
- * JITs (Linux, tools/perf/Documentation/jit-interface.txt): .NET puts 0x before the address, others
- * do not. Where a name holds non-ASCII characters, .NET 8 to 10 write garbage over the first
- * 16 bytes of the line and drop bytes at its end, the newline among them, so that the next line is
- * glued on: see perfmap_line.skipped.
+ * JITs (Linux, tools/perf/Documentation/jit-interface.txt). .NET puts 0x before the address,
+ * HotSpot before both numbers (JDK 17, CodeCache::write_perf_map), others before none. Where a
+ * name holds non-ASCII characters, .NET 8 to 10 write garbage over the first 16 bytes of the line
+ * and drop bytes at its end, the newline among them, so that the next line is glued on: see
+ * perfmap_line.skipped.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,7 +43,7 @@ int perfmap_line_parse(const char *line, size_t len, struct perfmap_line *ret_li
  * The same, and counts in work what was looked at: at most PERFMAP_LINE_WORK_PER_BYTE for each byte
  * of the line. -ENOMSG also past the limit.
  */
-#define PERFMAP_LINE_WORK_PER_BYTE 20u
+#define PERFMAP_LINE_WORK_PER_BYTE 21u
 int perfmap_line_parse_counted(const char *line, size_t len, struct perfmap_work *work,
 			       struct perfmap_line *ret_line);
 
