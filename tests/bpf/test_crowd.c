@@ -65,7 +65,7 @@ Test(crowd, each_of_ten_thousand_threads_has_its_account_to_the_end)
 	d.may_lose = true;
 	bytes = session_map_bytes(d.s);
 	pid = drive_exec("threads10k", args, -1, false);
-	for (int i = 0; i < 1000 && threads_of(pid) < THREADS; i++)
+	for (int i = 0; i < 4000 && threads_of(pid) < THREADS; i++)
 		drive_sleep(5 * DRIVE_MS);
 	cr_assert_eq(threads_of(pid), THREADS);
 	drive_read_accounts(&d);

@@ -244,14 +244,19 @@ Test(stands, a_page_that_is_absent_is_not_made_present)
 	cr_assert_neq(sparse, MAP_FAILED);
 	open_stands(&d);
 	for (int there = 0; there < 3; there++) {
+		uint64_t before, switches[2] = {0};
 		struct event_stand stand;
-		uint64_t before;
 		pid_t pid;
 
 		/* Of no page, one, two before the first that is absent. */
 		if (there)
 			memset(at + (size_t)(there - 1) * page, there, page);
 		pid = drive_fork(pause_on, at + page / 2, -1, false);
+		/* It makes some of its own until it sleeps. */
+		for (int i = 0; i < 500 && !switches[0]; i++) {
+			drive_sleep(10 * DRIVE_MS);
+			drive_proc_switches(pid, &switches[0], &switches[1]);
+		}
 		before = page_table_kb(pid);
 		stand = look_asleep(&d, pid, &seen);
 		cr_expect_eq(stand.stack_bytes, there ? (size_t)there * page - page / 2 : 0,
