@@ -62,7 +62,7 @@ each() {
 }
 
 # Before anybody is hurt.
-each idle build crowd
+each idle unmeasured build crowd
 # The same figures are an alarm where it was declared.
 ask "$T/case.hotrun" "$T/declared" --limit hurt-by=waiting
 is "crowd, declared to be hurt by waiting" "$(told "$T/declared" $subject) $(told_host "$T/declared")" \
@@ -72,7 +72,7 @@ is "crowd, declared to be hurt by waiting" "$(told "$T/declared" $subject) $(tol
 case_hang_begins
 keep hang
 hung_at=$SECONDS
-each slow gives_up sips elastic starved oversubscribed unmeasured nginx
+each slow gives_up sips elastic starved oversubscribed nginx
 
 group_make throttled 30000
 hang_one "${in_group[@]}"
