@@ -25,8 +25,8 @@
 /* Entries with one start that are looked at from the one in question on. */
 #define GROUP_SCAN 32u
 #define GROUP_COST 16u /* of the budget */
-/* "0x", 16 digits, space, 16 digits, space. */
-#define HEADER_BYTES_MAX 36u
+/* "0x", 16 digits, space, "0x", 16 digits, space. */
+#define HEADER_BYTES_MAX 38u
 #define NAME_CAP_MIN	 64u
 
 struct perfmap {

@@ -10,13 +10,12 @@
 
 /* --- samples of the same stacks -------------------------------------------------------------- */
 
-/* One slot for each sample, of which many are taken twice: what was there is forgotten then, and
- * its path walked once more. */
+/* Open addressing, two slots and more for each sample. */
 static int firsts_begin(struct paths *p)
 {
 	size_t cnt = 1;
 
-	while (cnt < p->m->samples_cnt)
+	while (cnt < 2 * p->m->samples_cnt + 1)
 		cnt *= 2;
 	p->firsts_mask = cnt - 1;
 	p->firsts = malloc(cnt * sizeof(*p->firsts));
@@ -34,12 +33,16 @@ static bool resolves_alike(const struct model *m, uint32_t a, uint32_t b)
 	       sa->flags == sb->flags && resolve_process(m, sa) == resolve_process(m, sb);
 }
 
+/* The slot of the current sample's stacks, MODEL_NONE in it: there is no first yet. */
 static uint32_t *first_of(struct paths *p)
 {
 	const struct model_sample *s = &p->m->samples[p->sample];
+	size_t slot = hash_pair(s->user_stack ^ resolve_process(p->m, s), s->kernel_stack);
 
-	return &p->firsts[hash_pair(s->user_stack ^ resolve_process(p->m, s), s->kernel_stack) &
-			  p->firsts_mask];
+	for (slot &= p->firsts_mask;; slot = (slot + 1) & p->firsts_mask)
+		if (p->firsts[slot] == MODEL_NONE ||
+		    resolves_alike(p->m, p->firsts[slot], p->sample))
+			return &p->firsts[slot];
 }
 
 /* True when there was such a sample before. */
@@ -47,11 +50,8 @@ static bool find_first(struct paths *p)
 {
 	uint32_t *first = first_of(p);
 
-	p->first = p->sample;
-	if (*first == MODEL_NONE || !resolves_alike(p->m, *first, p->sample))
-		return false;
-	p->first = *first;
-	return true;
+	p->first = *first == MODEL_NONE ? p->sample : *first;
+	return *first != MODEL_NONE;
 }
 
 uint32_t *paths_numbers(size_t cnt)
@@ -225,10 +225,12 @@ bool paths_next(struct paths *p)
 	p->thread = p->m->samples[p->sample].thread;
 	if (p->firsts && find_first(p)) {
 		p->frames_cnt = p->methods_cnt = 0;
+		p->lasts = true;
 		return true;
 	}
 	paths_resolve(p);
-	if (p->firsts && resolve_lasts(p->m, &p->m->samples[p->sample]))
+	p->lasts = p->firsts && resolve_lasts(p->m, &p->m->samples[p->sample]);
+	if (p->lasts)
 		*first_of(p) = p->sample;
 	return true;
 }

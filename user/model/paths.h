@@ -43,9 +43,10 @@ struct paths {
 	bool fold_recursion, just_my_code, no_methods;
 	uint32_t sample; /* row */
 	uint32_t thread; /* row */
-	/* With PATHS_ONCE: a sample of the same process and stacks that came before, perhaps not
-	 * the very first one, or else the sample itself. */
+	/* With PATHS_ONCE: the first sample of the same process and stacks, or else the sample
+	 * itself. */
 	uint32_t first;
+	bool lasts; /* such samples may have this one as their first: it is worth remembering */
 	uint32_t *firsts; /* by hash, see paths.c; NULL without PATHS_ONCE */
 	size_t firsts_mask;
 };

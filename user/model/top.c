@@ -81,9 +81,10 @@ struct path {
 
 struct builder {
 	struct top *top;
-	uint32_t *known; /* by `first` of paths: row of paths */
-	struct path *paths;
+	uint32_t *known;    /* by `first` of paths: row of paths */
+	struct path *paths; /* that last */
 	size_t paths_cnt, paths_cap;
+	uint32_t walks; /* paths that were walked */
 	uint32_t *rows; /* of methods, then of modules; path after path */
 	size_t rows_cnt, rows_cap;
 };
@@ -91,9 +92,9 @@ struct builder {
 /* The row joins those of the path that is being built, the last one, unless it is there. */
 static int join(struct builder *b, struct top_row *row, uint32_t number, uint32_t *count)
 {
-	if (row->last_path == b->paths_cnt)
+	if (row->last_path == b->walks)
 		return 0;
-	row->last_path = (uint32_t)b->paths_cnt;
+	row->last_path = b->walks;
 	if (GROW(b->rows, b->rows_cnt, b->rows_cap))
 		return -ENOMEM;
 	b->rows[b->rows_cnt++] = number;
@@ -143,28 +144,20 @@ static int add_modules(struct builder *b, const struct paths *p, struct path *pa
 	return err;
 }
 
-static int path_of(struct builder *b, struct paths *p, struct path **ret_path)
+/* Rows of the current path, behind those of the paths that last. */
+static int walk(struct builder *b, const struct paths *p, struct path *ret_path)
 {
-	struct path path = {.first = b->rows_cnt,
-			    .leaf_method = MODEL_NONE,
-			    .leaf_module = MODEL_NONE,
-			    .last_thread = MODEL_NONE};
-	uint32_t *known = &b->known[p->first];
-	int err = 0;
+	int err;
 
-	if (paths_is_new(p, b->known)) {
-		err = add_methods(b, p, &path);
-		if (!err)
-			err = add_modules(b, p, &path);
-		if (!err)
-			err = GROW(b->paths, b->paths_cnt, b->paths_cap);
-		if (err)
-			return err;
-		*known = (uint32_t)b->paths_cnt;
-		b->paths[b->paths_cnt++] = path;
-	}
-	*ret_path = &b->paths[*known];
-	return 0;
+	*ret_path = (struct path){.first = b->rows_cnt,
+				  .leaf_method = MODEL_NONE,
+				  .leaf_module = MODEL_NONE,
+				  .last_thread = MODEL_NONE};
+	err = add_methods(b, p, ret_path);
+	if (!err)
+		err = add_modules(b, p, ret_path);
+	b->walks++;
+	return err;
 }
 
 static void count_thread(struct top_row *row, uint32_t thread)
@@ -174,33 +167,21 @@ static void count_thread(struct top_row *row, uint32_t thread)
 }
 
 /* Samples come thread after thread. */
-static int add_sample(struct builder *b, struct paths *p)
+static void add_to(struct builder *b, struct path *path, const struct paths *p)
 {
 	const struct model_sample *sample = &p->m->samples[p->sample];
-	uint64_t waiters = harm_of(sample), weight = model_weight(sample);
+	const uint32_t *rows = b->rows + path->first;
 	struct top *top = b->top;
-	struct path *path;
-	const uint32_t *rows;
-	int err = path_of(b, p, &path);
 
-	if (err)
-		return err;
-	path->samples += weight;
-	path->waiters += waiters;
-	top->samples += weight;
-	top->waiters += waiters;
-	top->waiters_square += waiters * waiters;
-	if (sample->waiters == WAITERS_UNKNOWN)
-		top->unknown += weight;
+	path->samples += model_weight(sample);
+	path->waiters += harm_of(sample);
 	if (path->last_thread == p->thread)
-		return 0;
+		return;
 	path->last_thread = p->thread;
-	rows = &b->rows[path->first];
 	for (uint32_t i = 0; i < path->method_cnt; i++)
 		count_thread(&top->methods.rows[*rows++], p->thread);
 	for (uint32_t i = 0; i < path->module_cnt; i++)
 		count_thread(&top->modules.rows[*rows++], p->thread);
-	return 0;
 }
 
 static void add_totals(struct top_list *list, const struct path *path, const uint32_t *rows,
@@ -216,16 +197,48 @@ static void add_totals(struct top_list *list, const struct path *path, const uin
 	list->rows[leaf].self_waiters += path->waiters;
 }
 
-static void sum_up(struct builder *b)
+static void sum_up(struct builder *b, const struct path *path)
 {
-	for (size_t i = 0; i < b->paths_cnt; i++) {
-		const struct path *path = &b->paths[i];
-		const uint32_t *rows = &b->rows[path->first];
+	const uint32_t *rows = b->rows + path->first;
 
-		add_totals(&b->top->methods, path, rows, path->method_cnt, path->leaf_method);
+	add_totals(&b->top->methods, path, rows, path->method_cnt, path->leaf_method);
+	if (path->module_cnt)
 		add_totals(&b->top->modules, path, rows + path->method_cnt, path->module_cnt,
 			   path->leaf_module);
+}
+
+/* A path that does not last is summed at once and forgotten: of these there may be one a sample. */
+static int add_sample(struct builder *b, struct paths *p)
+{
+	const struct model_sample *sample = &p->m->samples[p->sample];
+	uint64_t waiters = harm_of(sample), weight = model_weight(sample);
+	struct top *top = b->top;
+	struct path path;
+	int err;
+
+	top->samples += weight;
+	top->waiters += waiters;
+	top->waiters_square += waiters * waiters;
+	if (sample->waiters == WAITERS_UNKNOWN)
+		top->unknown += weight;
+	if (!paths_is_new(p, b->known)) {
+		add_to(b, &b->paths[b->known[p->first]], p);
+		return 0;
 	}
+	err = walk(b, p, &path);
+	if (err)
+		return err;
+	add_to(b, &path, p);
+	if (!p->lasts) {
+		sum_up(b, &path);
+		b->rows_cnt = path.first;
+		return 0;
+	}
+	if (GROW(b->paths, b->paths_cnt, b->paths_cap))
+		return -ENOMEM;
+	b->known[p->first] = (uint32_t)b->paths_cnt;
+	b->paths[b->paths_cnt++] = path;
+	return 0;
 }
 
 static int top_build(struct top *top, struct model *m, uint32_t process)
@@ -242,7 +255,8 @@ static int top_build(struct top *top, struct model *m, uint32_t process)
 		err = add_sample(&b, &p);
 	}
 	paths_end(&p);
-	sum_up(&b);
+	for (size_t i = 0; i < b.paths_cnt; i++)
+		sum_up(&b, &b.paths[i]);
 	free(b.paths);
 	free(b.rows);
 	return err;

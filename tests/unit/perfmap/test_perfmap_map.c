@@ -124,6 +124,17 @@ Test(perfmap_map, keeps_a_line_torn_at_any_byte)
 	}
 }
 
+/* The longest beginning that a line may have. */
+Test(perfmap_map, a_line_of_hotspot_has_its_name)
+{
+	struct fixture f = fixture_new();
+
+	add(&f, "0x00007f00e8000120 0x0000000000000048 java.lang.Object::hashCode\n", 1);
+	cr_expect_str_eq(name_at(&f, 0x7f00e8000120, ALWAYS), "java.lang.Object::hashCode");
+	cr_expect_str_eq(name_at(&f, 0x7f00e8000168, ALWAYS), "-");
+	fixture_free(&f);
+}
+
 Test(perfmap_map, resynchronises_after_a_damaged_line)
 {
 	struct fixture f = fixture_new();
