@@ -282,7 +282,7 @@ Test(stands, of_a_thread_that_runs_nothing_is_believed)
 
 	open_stands(&d);
 	pid = drive_fork(drive_spin, NULL, drive_cpu(1), true);
-	/* On the same CPU it would never run while it is looked at. */
+	/* On the same CPU it would never run during a look. */
 	CPU_ZERO(&away);
 	CPU_SET(drive_cpu(0), &away);
 	cr_assert_eq(sched_setaffinity(0, sizeof(away), &away), 0);

@@ -43,8 +43,8 @@ static int ballot_init(struct ballot *b, const struct top *top)
 static int count_with(struct model *m, uint32_t process, uint64_t *ret_application,
 		      uint64_t *ret_managed)
 {
-	_cleanup_free_ uint32_t *known =
-		paths_numbers(m->samples_cnt); /* 1 application, 2 managed, 3 both */
+	/* By `first` of paths: 1 application, 2 managed, 3 both. */
+	_cleanup_free_ uint32_t *known = paths_numbers(m->samples_cnt);
 	struct paths p = {0};
 	uint64_t application = 0, managed = 0;
 	int err = known ? paths_begin(&p, m, process, PATHS_ONCE) : -ENOMEM;
@@ -92,8 +92,8 @@ static bool better(const struct model *m, const struct ballot *b, uint32_t a, ui
 static int deepest(struct model *m, uint32_t process, struct ballot *b, enum code code,
 		   uint64_t least, uint32_t *ret_symbol)
 {
-	_cleanup_free_ uint32_t *known =
-		paths_numbers(m->samples_cnt); /* whom it votes for, b->cnt = none */
+	/* By `first` of paths: the method that it votes for, b->cnt = none. */
+	_cleanup_free_ uint32_t *known = paths_numbers(m->samples_cnt);
 	struct paths p = {0};
 	uint32_t best = MODEL_NONE;
 	int err = known ? paths_begin(&p, m, process, PATHS_ONCE) : -ENOMEM;

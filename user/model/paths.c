@@ -45,15 +45,6 @@ static uint32_t *first_of(struct paths *p)
 			return &p->firsts[slot];
 }
 
-/* True when there was such a sample before. */
-static bool find_first(struct paths *p)
-{
-	uint32_t *first = first_of(p);
-
-	p->first = *first == MODEL_NONE ? p->sample : *first;
-	return *first != MODEL_NONE;
-}
-
 uint32_t *paths_numbers(size_t cnt)
 {
 	size_t bytes = (cnt + 1) * sizeof(uint32_t);
@@ -220,18 +211,23 @@ bool paths_is_new(struct paths *p, const uint32_t *numbers)
 
 bool paths_next(struct paths *p)
 {
+	uint32_t *first;
+
 	if (!group_next(&p->group, &p->sample))
 		return false;
 	p->thread = p->m->samples[p->sample].thread;
-	if (p->firsts && find_first(p)) {
+	first = p->firsts ? first_of(p) : NULL;
+	p->lasts = first && *first != MODEL_NONE;
+	if (p->lasts) {
+		p->first = *first;
 		p->frames_cnt = p->methods_cnt = 0;
-		p->lasts = true;
 		return true;
 	}
+	p->first = p->sample;
 	paths_resolve(p);
-	p->lasts = p->firsts && resolve_lasts(p->m, &p->m->samples[p->sample]);
+	p->lasts = first && resolve_lasts(p->m, &p->m->samples[p->sample]);
 	if (p->lasts)
-		*first_of(p) = p->sample;
+		*first = p->sample;
 	return true;
 }
 

@@ -26,7 +26,7 @@ struct sched {
 	struct sched_sum host;
 	struct sched_sum *processes; /* by row of the model */
 	struct sched_sum *threads;   /* by row */
-	bool *active; /* by row of threads; of others that row is zeros: not to be read */
+	bool *active; /* by row of threads; of others that row is zeros, memory once read */
 	struct sched_sum *cgroups; /* by row; with those of the groups below it */
 	/* By row of processes, of both gears: that next to none of its waits were in slices that
 	 * tell behind whom. NULL: it is as in model_off(). */

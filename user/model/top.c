@@ -102,44 +102,29 @@ static int join(struct builder *b, struct top_row *row, uint32_t number, uint32_
 	return 0;
 }
 
-static int add_methods(struct builder *b, const struct paths *p, struct path *path)
+/* The rows of one list; the leaf is that of the last frame, MODEL_NONE where it has none. */
+static int add_rows(struct builder *b, const struct paths *p, struct top_list *list,
+		    uint32_t *ret_cnt, uint32_t *ret_leaf)
 {
-	struct top_list *list = &b->top->methods;
-	struct top_row *row;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < p->methods_cnt; i++) {
-		struct list_key key = {p->m, list, p->methods[i],
-				       p->m->symbols[p->methods[i]].module};
-
-		err = list_get(list, hash_u64(key.symbol + 1), same_symbol, &key, &row);
-		if (err)
-			break;
-		path->leaf_method = (uint32_t)(row - list->rows);
-		err = join(b, row, path->leaf_method, &path->method_cnt);
-	}
-	return err;
-}
-
-static int add_modules(struct builder *b, const struct paths *p, struct path *path)
-{
-	struct top_list *list = &b->top->modules;
+	bool modules = list == &b->top->modules;
 	struct top_row *row;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < p->methods_cnt; i++) {
 		const struct model_symbol *s = &p->m->symbols[p->methods[i]];
-		struct list_key key = {p->m, list, p->methods[i], method_module(p->m, s)};
+		struct list_key key = {p->m, list, p->methods[i],
+				       modules ? method_module(p->m, s) : s->module};
 
-		path->leaf_module = MODEL_NONE;
-		if (s->kind == KIND_NOTE)
+		*ret_leaf = MODEL_NONE;
+		if (modules && s->kind == KIND_NOTE)
 			continue;
-		err = list_get(list, hash_pair((uintptr_t)key.module, is_kernel(s)), same_module,
-			       &key, &row);
+		err = modules ? list_get(list, hash_pair((uintptr_t)key.module, is_kernel(s)),
+					 same_module, &key, &row)
+			      : list_get(list, hash_u64(key.symbol + 1), same_symbol, &key, &row);
 		if (err)
 			break;
-		path->leaf_module = (uint32_t)(row - list->rows);
-		err = join(b, row, path->leaf_module, &path->module_cnt);
+		*ret_leaf = (uint32_t)(row - list->rows);
+		err = join(b, row, *ret_leaf, ret_cnt);
 	}
 	return err;
 }
@@ -153,9 +138,10 @@ static int walk(struct builder *b, const struct paths *p, struct path *ret_path)
 				  .leaf_method = MODEL_NONE,
 				  .leaf_module = MODEL_NONE,
 				  .last_thread = MODEL_NONE};
-	err = add_methods(b, p, ret_path);
+	err = add_rows(b, p, &b->top->methods, &ret_path->method_cnt, &ret_path->leaf_method);
 	if (!err)
-		err = add_modules(b, p, ret_path);
+		err = add_rows(b, p, &b->top->modules, &ret_path->module_cnt,
+			       &ret_path->leaf_module);
 	b->walks++;
 	return err;
 }
@@ -170,14 +156,15 @@ static void count_thread(struct top_row *row, uint32_t thread)
 static void add_to(struct builder *b, struct path *path, const struct paths *p)
 {
 	const struct model_sample *sample = &p->m->samples[p->sample];
-	const uint32_t *rows = b->rows + path->first;
 	struct top *top = b->top;
+	const uint32_t *rows;
 
 	path->samples += model_weight(sample);
 	path->waiters += harm_of(sample);
-	if (path->last_thread == p->thread)
+	if (path->last_thread == p->thread || !path->method_cnt)
 		return;
 	path->last_thread = p->thread;
+	rows = &b->rows[path->first];
 	for (uint32_t i = 0; i < path->method_cnt; i++)
 		count_thread(&top->methods.rows[*rows++], p->thread);
 	for (uint32_t i = 0; i < path->module_cnt; i++)
@@ -199,12 +186,14 @@ static void add_totals(struct top_list *list, const struct path *path, const uin
 
 static void sum_up(struct builder *b, const struct path *path)
 {
-	const uint32_t *rows = b->rows + path->first;
+	const uint32_t *rows;
 
+	if (!path->method_cnt)
+		return;
+	rows = &b->rows[path->first];
 	add_totals(&b->top->methods, path, rows, path->method_cnt, path->leaf_method);
-	if (path->module_cnt)
-		add_totals(&b->top->modules, path, rows + path->method_cnt, path->module_cnt,
-			   path->leaf_module);
+	add_totals(&b->top->modules, path, rows + path->method_cnt, path->module_cnt,
+		   path->leaf_module);
 }
 
 /* A path that does not last is summed at once and forgotten: of these there may be one a sample. */

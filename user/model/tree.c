@@ -68,7 +68,7 @@ static int add_path(struct tree *tree, const struct paths *p, enum tree_directio
 	uint32_t at = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < p->methods_cnt; i++) {
+	for (size_t i = 0; i < p->methods_cnt; i++) {
 		size_t frame = direction == TREE_TOP_DOWN ? i : p->methods_cnt - 1 - i;
 		uint16_t calls = p->calls[frame];
 		struct tree_node *node;

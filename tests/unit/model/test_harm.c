@@ -57,8 +57,11 @@ static const struct top_row *row_of(const struct model *m, const struct top *top
 Test(harm, methods_weigh_those_that_waited_while_they_ran)
 {
 	struct model *m = two_methods();
-	struct top *top = top_new(m, 0), *other = top_new(m, 1);
+	struct top *top, *other;
 
+	model_settle(m);
+	top = top_new(m, 0);
+	other = top_new(m, 1);
 	cr_expect_eq(top->waiters, 20);
 	cr_expect_eq(top->waiters_square, 80);
 	cr_expect_eq(top->unknown, 2);

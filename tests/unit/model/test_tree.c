@@ -28,7 +28,7 @@ static void put_node(FILE *out, const struct model *m, const struct tree *tree, 
 	putc(')', out);
 }
 
-static void expect_tree(struct model *m, uint32_t process, enum tree_direction direction,
+static void expect_text(struct model *m, uint32_t process, enum tree_direction direction,
 			unsigned int flags, const char *expected)
 {
 	struct tree *tree = tree_new_view(m, process, direction, flags);
@@ -42,6 +42,15 @@ static void expect_tree(struct model *m, uint32_t process, enum tree_direction d
 	cr_expect_str_eq(text, expected);
 	free(text);
 	tree_free(tree);
+}
+
+/* Settled, the samples of a stack share one walk. */
+static void expect_tree(struct model *m, uint32_t process, enum tree_direction direction,
+			unsigned int flags, const char *expected)
+{
+	expect_text(m, process, direction, flags, expected);
+	model_settle(m);
+	expect_text(m, process, direction, flags, expected);
 }
 
 struct fixture {
@@ -189,7 +198,7 @@ static double cpu_s(void)
 	return (double)clock() / CLOCKS_PER_SEC;
 }
 
-/* What summing takes of so many samples of one stack of 2,000 methods. */
+/* CPU seconds to sum the samples of one stack of 2,000 methods. */
 static double summing_s(uint32_t samples)
 {
 	uint32_t methods[2000];
@@ -205,7 +214,7 @@ static double summing_s(uint32_t samples)
 		methods[i] = build_symbol(f.m, name, "app", KIND_NATIVE, true);
 	}
 	build_samples(f.m, f.t1, samples, 0, methods, 2000);
-	f.m->settled = true; /* as one that was read from a capture */
+	model_settle(f.m);
 	start_s = cpu_s();
 	tree = tree_new(f.m, f.process, TREE_TOP_DOWN);
 	top = top_new(f.m, f.process);

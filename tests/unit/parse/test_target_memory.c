@@ -361,13 +361,13 @@ static char *with_huge_pages(size_t bytes)
 	return at;
 }
 
-/* Without huge pages in reserve whoever touches it gets SIGBUS. */
+/* Without huge pages in reserve a touch raises SIGBUS. */
 static char *of_huge_tlb(size_t bytes)
 {
 	return map_kind(bytes, PROT_READ | PROT_WRITE, MAP_HUGETLB);
 }
 
-/* Whoever touches it waits for a handler, which never comes. */
+/* A touch waits for a handler, which never comes. */
 static char *of_user_faults(size_t bytes)
 {
 	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | (geteuid() ? UFFD_USER_MODE_ONLY : 0));
@@ -380,7 +380,7 @@ static char *of_user_faults(size_t bytes)
 	return at;
 }
 
-Test(target_memory, absent_memory_of_any_kind_is_answered_without_touching_it)
+Test(target_memory, absent_memory_of_any_kind_is_answered_without_touching_it, .timeout = 60)
 {
 	static const struct {
 		const char *name;
@@ -391,20 +391,23 @@ Test(target_memory, absent_memory_of_any_kind_is_answered_without_touching_it)
 		{"given back", given_back, false},     {"huge pages", with_huge_pages, false},
 		{"huge TLB pages", of_huge_tlb, true}, {"user faults", of_user_faults, true},
 	};
-	struct target_memory memory = own_memory();
 	size_t bytes = 64u << 20;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		char *at = kinds[i].make(bytes);
-		uint64_t before = page_table_bytes();
+		struct target_memory memory = own_memory();
+		uint64_t before;
 		ssize_t n;
 
 		cr_assert(at || kinds[i].may_lack, "%s", kinds[i].name);
 		if (!at) {
 			printf("skipped: %s: the kernel gives none\n", kinds[i].name);
+			close_memory(&memory);
 			continue;
 		}
-		memory.have_last = false;
+		/* Where the list of mappings is read, its tables are touched now. */
+		read_page(&memory, at, 8);
+		before = page_table_bytes();
 		memset(page_read, 1, 8);
 		for (size_t k = 0; k < bytes; k += bytes / 16) {
 			n = read_page(&memory, at + k, 8);
@@ -415,8 +418,8 @@ Test(target_memory, absent_memory_of_any_kind_is_answered_without_touching_it)
 		}
 		cr_expect_leq(page_table_bytes(), before, "%s: page tables", kinds[i].name);
 		munmap(at, bytes);
+		close_memory(&memory);
 	}
-	close_memory(&memory);
 }
 
 /* Freed but still there until the kernel wants it: what is read is what was written, or zeros. */
