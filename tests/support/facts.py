@@ -117,7 +117,7 @@ def bpftrace_slots(path, from_ms, to_ms):
 
 
 def delays(runq, bpftrace, from_ms, to_ms):
-    """By how much ours are outside of what bpftrace saw, between its times and those two microseconds longer."""
+    """By how much ours are outside of what bpftrace saw, from a microsecond less than its times to two more."""
     ours = runq_slots(runq)
     rise, seconds = bpftrace_slots(bpftrace, int(from_ms), int(to_ms))
     theirs, later = rise.get('usecs', {}), rise.get('later', {})

@@ -21,14 +21,17 @@ total_start=$SECONDS
 
 heading() { printf '\n== %s\n' "$1"; }
 
-# tally NAME PASSED FAILED RC: adds a part; one that fails without naming a failure is one
+# tally NAME PASSED FAILED RC [LOG]: adds a part; one that fails without naming a failure is one. The failures that its
+# log names are shown again at the end.
 tally() {
 	local bad=$3
 
 	[ "$4" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
 	passed=$((passed + $2))
 	failed=$((failed + bad))
-	[ "$bad" -eq 0 ] || echo "FAILED: $1"
+	[ "$bad" -eq 0 ] && return
+	echo "FAILED: $1" | tee -a "$work/failures"
+	[ -z "${5:-}" ] || grep -aE '^(failed again - |\[FAIL\]|.* FAILED)' "$5" >>"$work/failures"
 }
 
 # step NAME COMMAND...: one check, its output shown when it fails
@@ -51,7 +54,7 @@ criterion() {
 	sums=$(sed 's/\x1b\[[0-9;]*m//g' "$2" |
 		sed -nE 's/^[a-z_]+ .*Passing: ([0-9]+) \| Failing: ([0-9]+) \| Crashing: ([0-9]+).*/\1 \2 \3/p' |
 		awk '{ p += $1; f += $2 + $3 } END { print p + 0, f + 0 }')
-	tally "$1" ${sums% *} ${sums#* } "$3"
+	tally "$1" ${sums% *} ${sums#* } "$3" "$2"
 }
 
 # aside NAME COMMAND...: what it says goes to $work/NAME.log, its exit code to $work/NAME.rc, its time to $work/NAME.s
@@ -166,7 +169,7 @@ if [ $root = yes ]; then
 	wait $fuzzing
 	# shellcheck disable=SC2046
 	set -- $(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$log" | tail -1)
-	tally live "${1:-0}" "${2:-0}" "$rc"
+	tally live "${1:-0}" "${2:-0}" "$rc" "$log"
 	skipped=$((skipped + ${3:-0}))
 	# What root made there must not be in the way of the user's next `make`.
 	if [ ${#as_root[@]} -gt 0 ]; then
@@ -183,7 +186,7 @@ fi
 heading "fuzz targets, a few seconds each"
 told fuzz-short
 rc=$?
-tally fuzz-short "$(grep -c ' executions$' "$work/fuzz-short.log")" "$(grep -c ' FAILED' "$work/fuzz-short.log")" $rc
+tally fuzz-short "$(grep -c ' executions$' "$work/fuzz-short.log")" "$(grep -c ' FAILED' "$work/fuzz-short.log")" $rc "$work/fuzz-short.log"
 
 heading "all"
 if [ "${CI:-}" = true ] && [ $skipped -gt 0 ]; then
@@ -192,5 +195,6 @@ if [ "${CI:-}" = true ] && [ $skipped -gt 0 ]; then
 fi
 [ $skipped -eq 0 ] || echo "$skipped skipped, for the reasons given above"
 echo "$((SECONDS - total_start)) s"
+[ ! -e "$work/failures" ] || cat "$work/failures"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
