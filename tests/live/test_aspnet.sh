@@ -50,7 +50,7 @@ check "the JSON of the other requests is seen" grep -q 'Shop.Orders.Export.Write
 "$HOTRUN" report -p Shop.Web "$capture" >"$T/report" 2>"$T/err" || fail "report: $(cat "$T/err")"
 is "start here names the method" \
 	"$(sed -n '/^start here/,/^books/p' "$T/report" | grep -A1 "Shop.Web.* $web:" | tail -1 | xargs)" \
-	"Shop.Orders.Checkout.Total (Shop.Web) [j]"
+	"Shop.Orders.Checkout.Total (Shop.Web) [j]" || sed -n '/^start here/,/^books/s/^/# /p' "$T/report"
 workers=$(awk '/threads by role/ { on = 1 } on && /thread-pool workers/ { print $2; exit }' "$T/report")
 within "pool workers took most of the CPU, per cent" "$workers" 50 100
 

@@ -143,7 +143,8 @@ pod exec hotrun hotrun captures get "$name" -o - >"$T/deploy.hotrun"
 is "captures get hands it out, without tar" "$(sql "$T/deploy.hotrun" 'SELECT complete FROM host')" 1
 is "the folder is as the kubelet made it, the capture nobody else's" \
 	"$(stat -c %a "$T/of-hotrun/var/lib/hotrun" "$T/of-hotrun/var/lib/hotrun/$name" | tr '\n' ' ')" "755 600 "
-set -- $(facts managed "$T/deploy.hotrun" "$web" "$T/root/app/Shop.Web" | awk "NR == 1")
+facts managed "$T/deploy.hotrun" "$web" "$T/root/app/Shop.Web" | tee "$T/managed" | sed -n '2,$s/^/# no name: /p'
+set -- $(head -1 "$T/managed")
 within "managed frames of the other container with a name, of $2, per cent" \
 	"$(awk -v n="$1" -v t="$2" 'BEGIN { print (t > 50 ? 100 * n / t : 0) }')" 95 100 # few, at 19 Hz
 within "its requests are, though it listened before in a network of its own" \

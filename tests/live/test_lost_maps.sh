@@ -40,7 +40,7 @@ stop "$storm"
 kill -CONT "$recorder"
 until_true 30 gone "$recorder" || fail "the recording does not end: $(cat "$T/$recorder.out")"
 within "records that were dropped" "$(sql "$T/lost.hotrun" "SELECT sum(count) FROM loss WHERE cause = 16")" 1 1000000000
-within "samples of the service" "$(sql "$T/lost.hotrun" "SELECT samples FROM process_cpu WHERE tgid = $service")" 200 100000
+within "samples of the service" "$(sql "$T/lost.hotrun" "SELECT samples FROM process_cpu WHERE tgid = $service")" 50 100000
 python3 tests/support/facts.py reasons "$T/lost.hotrun" "$service" >"$T/reasons"
 all=$(awk '{ n += $1 } END { print n }' "$T/reasons")
 # 0 where its turn to be read comes in the slice of the loss, 23 where it comes in the next one; 72 where they are

@@ -56,7 +56,8 @@ inside() {
 set -- $(inside Waited ';ThreadNative_SpinWait[; ]')
 within "a QCall of the runtime has its name, per cent of $2 samples" "$1" 90 100
 set -- $(inside Copied ';System[.]Buffer[.]_*BulkMoveWithWriteBarrier[A-Za-z]*[; ]')
-within "an FCall has its name, per cent of $2 samples" "$1" 80 100
+within "an FCall has its name, per cent of $2 samples" "$1" \
+	"$(awk -v n="$2" 'BEGIN { print 80 - 300 * sqrt(0.8 * 0.2 / n) }')" 100
 
 # What is folded is not lost.
 total() { facts share "$T/$1" Names "$2" | cut -d' ' -f"${3:-2}"; }

@@ -60,9 +60,9 @@ skip() {
 	exit 0
 }
 
-# is NAME GOT WANT
+# is NAME GOT WANT: whether it is
 is() {
-	if [ "$2" = "$3" ]; then ok "$1"; else fail "$1: got '$2', not '$3'"; fi
+	if [ "$2" = "$3" ]; then ok "$1"; else fail "$1: got '$2', not '$3'" && return 1; fi
 }
 
 # within NAME VALUE LOW HIGH

@@ -539,6 +539,11 @@ static void wait_a_little(struct names *n)
 		nanosleep(&nap, NULL);
 }
 
+static bool is_open(const struct names *n)
+{
+	return names_waiting(n) || node_is_looking(n->node);
+}
+
 void names_settle(struct names *n, struct model *m)
 {
 	uint64_t start_ns = clock_now_ns();
@@ -548,14 +553,15 @@ void names_settle(struct names *n, struct model *m)
 		jit_memory_hurry(n->memory);
 	/* What is under way is waited for, what is asked for only then, too: a file leads to the
 	 * next; and what the last slice had no time for is asked for now. */
-	while (names_waiting(n)) {
+	while (is_open(n)) {
 		bool is_worth;
 
 		file_requests_slice(&n->requests);
 		look_again(n, m, 0);
+		node_tail(n->node, m);
 		is_worth =
 			frames_is_worth_waiting(&n->frames, m) || jit_is_worth_waiting(n->jit, m);
-		if (!names_waiting(n) || (!is_worth && !workers_is_busy(n->requests.workers)) ||
+		if (!is_open(n) || (!is_worth && !workers_is_busy(n->requests.workers)) ||
 		    clock_now_ns() - start_ns >= (is_worth ? SETTLE_MOST_NS : SETTLE_NS) ||
 		    has_stalled(n, &progress))
 			break;

@@ -33,6 +33,7 @@ struct node {
 	struct file_requests *requests;
 	char root[FILE_PATH_BYTES];
 	unsigned looks;
+	unsigned jobs;		       /* under way */
 	struct remembered *remembered; /* NODE_REMEMBERED */
 	uint32_t *waiting;	       /* rows of processes */
 	size_t waiting_cnt, waiting_cap;
@@ -59,8 +60,10 @@ struct node *node_new(struct file_requests *requests, const char *root)
 
 static void clear(struct node *n, struct remembered *r)
 {
-	if (r->job)
+	if (r->job) {
 		workers_job_free(n->requests->workers, r->job);
+		n->jobs--;
+	}
 	free(r->names);
 	*r = (struct remembered){0};
 }
@@ -116,6 +119,7 @@ static enum model_reason begin(struct node *n, struct remembered *r, uint32_t sl
 		close(fd);
 		return REASON_LIMIT;
 	}
+	n->jobs++;
 	workers_job_give(r->job, fd);
 	file_requests_job_begin(n->requests, r->job, WORKERS_URGENT);
 	return REASON_NAMED;
@@ -132,6 +136,7 @@ static void finish(struct node *n, struct remembered *r, uint32_t process, bool 
 			*r->names = answer.names;
 	}
 	file_requests_job_end(n->requests, process, take_ptr(&r->job));
+	n->jobs--;
 	r->candidate++;
 }
 
@@ -240,4 +245,9 @@ void node_tail(struct node *n, struct model *m)
 			n->waiting[left++] = process;
 	}
 	n->waiting_cnt = left;
+}
+
+bool node_is_looking(const struct node *n)
+{
+	return n->jobs > 0;
 }

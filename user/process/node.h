@@ -40,4 +40,7 @@ void node_name(struct node *n, struct model *m, uint32_t process);
 
 /* Once a slice: looks again for those that had no name. */
 void node_tail(struct node *n, struct model *m);
+
+/* Whether a look-up is under way: its names come with a later node_tail(). */
+bool node_is_looking(const struct node *n);
 #endif

@@ -403,6 +403,27 @@ Test(node, names_that_come_later_are_found_later)
 	node_end(&f);
 }
 
+/* The end of a recording waits for it. */
+Test(node, a_look_that_goes_on_says_so)
+{
+	uint64_t start_ns = now_ns();
+	struct fake_node f;
+
+	node_make(&f);
+	fake_text(&f.files, "var/log/containers/shop-0_prod_api-" ID ".log", "");
+	f.requests.waited_ns = UINT64_MAX / 2; /* this slice has no time left */
+	cr_expect_str_eq(named(&f)->pod, "");
+	cr_expect(node_is_looking(f.node));
+	while (node_is_looking(f.node) && now_ns() - start_ns < 20000000000ull) {
+		usleep(1000);
+		workers_poll(f.requests.workers);
+		node_tail(f.node, f.m);
+	}
+	cr_expect_str_eq(f.m->processes[f.process].pod, "shop-0");
+	cr_expect_not(node_is_looking(f.node));
+	node_end(&f);
+}
+
 Test(node, a_container_is_looked_up_once)
 {
 	struct fake_node f;
