@@ -329,6 +329,7 @@ static __always_inline void send_sample(struct sample_room *room)
 
 __hidden void take_stacks(void *ctx, struct task_struct *task, struct event_sample *sample)
 {
+	__u32 flags = BPF_CORE_READ(task, flags);
 	bool fault = false;
 
 	sample->kernel_stack = take_stack(ctx, task, sample, false, &fault);
@@ -336,9 +337,10 @@ __hidden void take_stacks(void *ctx, struct task_struct *task, struct event_samp
 		sample->flags |= SAMPLE_KERNEL_STACK_FAULT;
 		count_loss(LOSS_KERNEL_STACK_FAULT);
 	}
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
+	if (flags & PF_KTHREAD) {
 		sample->flags |= SAMPLE_KERNEL_THREAD;
-	} else if (BPF_CORE_READ(task, mm)) { /* else it exits: user memory is gone */
+	} else if (!(flags & PF_KERNEL_ALONE) &&
+		   BPF_CORE_READ(task, mm)) { /* else it exits: user memory is gone */
 		fault = false;
 		sample->user_stack = take_stack(ctx, task, sample, true, &fault);
 		if (fault) {

@@ -277,7 +277,7 @@ static __always_inline void begin(struct event_stand *e, struct task_struct *tas
 	e->state = state_letter(task->__state, task->exit_state);
 	e->age_ns = age_of(task, compat_on_cpu(task));
 	e->ns_tid = own_tid(task);
-	if (task->flags & PF_KTHREAD)
+	if (task->flags & PF_KERNEL_ALONE)
 		e->flags |= STAND_KERNEL_THREAD;
 	BPF_CORE_READ_STR_INTO(&e->comm, task, comm);
 }
@@ -288,7 +288,7 @@ static __always_inline bool is_blocked(struct task_struct *task)
 {
 	__u8 state = state_letter(task->__state, task->exit_state);
 
-	return !compat_on_cpu(task) && !(task->flags & PF_KTHREAD) &&
+	return !compat_on_cpu(task) && !(task->flags & PF_KERNEL_ALONE) &&
 	       (state == 'S' || state == 'D' || state == 'T' || state == 't');
 }
 

@@ -319,7 +319,11 @@ enum bpf_iter_task_what {
 #define AF_INET6   10
 
 /* Values that BTF does not carry (include/linux/sched.h). */
-#define PF_KTHREAD	     0x00200000
+#define PF_KTHREAD     0x00200000
+#define PF_IO_WORKER   0x00000010 /* of io_uring, since 5.12 */
+#define PF_USER_WORKER 0x00004000 /* those and vhost's, since 6.4 */
+/* Threads that run in the kernel alone: also those of processes, whose memory they have. */
+#define PF_KERNEL_ALONE	     (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
 #define SCHED_DEADLINE	     6
 #define DEFAULT_PRIO	     120 /* of nice 0 */
 #define TASK_RUNNING	     0x00000000

@@ -180,8 +180,8 @@ int perfmap_target_read(int process_fd, struct perfmap_target *ret_target)
 	if (!target)
 		err = -ENOMEM;
 	else if (!status_number(status, "\nUid:", 1, &target->euid) ||
-		 (!status_number(status, "\nNSpid:", -1, &target->ns_pid) &&
-		  !status_number(status, "\nPid:", 0, &target->ns_pid)))
+		 (!status_number(status, "\nNStgid:", -1, &target->ns_pid) &&
+		  !status_number(status, "\nTgid:", 0, &target->ns_pid)))
 		err = -EBADMSG;
 	free(status);
 	if (!err)

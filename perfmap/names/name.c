@@ -25,6 +25,7 @@ struct pieces {
 	struct perfmap_span owner;
 	struct perfmap_span method;    /* without arguments */
 	struct perfmap_span arguments; /* "(int32,string)", or empty */
+	bool is_dotnet;		       /* it has an assembly */
 };
 
 /* Length without "[Tier]"; the tier is set where there is one. */
@@ -44,15 +45,16 @@ static size_t strip_tier(const char *raw, size_t len, const char **ret_tier)
 	return len;
 }
 
-/* Position of the '[' that belongs to the ']' at close, or len when there is none. */
-static size_t opening_bracket(const char *s, size_t len, size_t close)
+/* Position of what belongs to the closing bracket or parenthesis, or len when there is none. */
+static size_t opening(const char *s, size_t len, size_t close)
 {
+	char end = s[close], begin = end == ']' ? '[' : '(';
 	size_t i = close + 1, depth = 0;
 
 	while (i-- > 0) {
-		if (s[i] == ']')
+		if (s[i] == end)
 			depth++;
-		else if (s[i] == '[' && --depth == 0)
+		else if (s[i] == begin && --depth == 0)
 			return i;
 	}
 	return len;
@@ -69,12 +71,13 @@ static size_t find_owner(const char *raw, size_t colons, struct pieces *p)
 		if (raw[i - 1] != ' ' || raw[i - 2] != ']')
 			continue;
 		tries++;
-		open = opening_bracket(raw, colons, i - 2);
+		open = opening(raw, colons, i - 2);
 		/* Elsewhere a bracket belongs to a type: "List`1[System.Int32] ". */
 		if (open == colons || (open && raw[open - 1] != ' '))
 			continue;
 		p->assembly = (struct perfmap_span){raw + open + 1, i - 2 - (open + 1)};
 		p->before = (struct perfmap_span){raw, open};
+		p->is_dotnet = true;
 		return i;
 	}
 	for (i = colons; i > 0; i--) {
@@ -89,10 +92,22 @@ static size_t find_owner(const char *raw, size_t colons, struct pieces *p)
 	return i;
 }
 
+/* Where the arguments begin in method[0..len), or len. A name may have parentheses itself: those of
+ * the arguments are the last; of one that was cut by damage, the first. */
+static size_t find_arguments(const char *method, size_t len)
+{
+	size_t at = len && method[len - 1] == ')' ? opening(method, len, len - 1) : len;
+	const char *first = at == len ? memchr(method, '(', len) : NULL;
+
+	return first ? (size_t)(first - method) : at;
+}
+
+/* Whether it has the form of a .NET method, whose runtime always names the assembly: others have
+ * "::" in their names, too. */
 static bool split(const char *raw, size_t len, struct pieces *p)
 {
-	const char *colons = memmem(raw, len, "::", 2), *comment, *method, *args;
-	size_t at, from;
+	const char *colons = memmem(raw, len, "::", 2), *comment, *method;
+	size_t at, from, method_len;
 
 	memset(p, 0, sizeof(*p));
 	if (!colons || colons == raw)
@@ -104,11 +119,10 @@ static bool split(const char *raw, size_t len, struct pieces *p)
 	if (comment)
 		p->owner.len = (size_t)(comment - p->owner.s);
 	method = colons + 2;
-	args = memchr(method, '(', len - at - 2);
-	p->method.s = method;
-	p->method.len = args ? (size_t)(args - method) : len - at - 2;
-	p->arguments = (struct perfmap_span){method + p->method.len, len - at - 2 - p->method.len};
-	return p->owner.len && p->method.len;
+	method_len = find_arguments(method, len - at - 2);
+	p->method = (struct perfmap_span){method, method_len};
+	p->arguments = (struct perfmap_span){method + method_len, len - at - 2 - method_len};
+	return p->is_dotnet && p->owner.len && p->method.len;
 }
 
 /* True when that is the return type; init accessors return "void modreq(...IsExternalInit) ". */

@@ -8,6 +8,7 @@
  *
  * [instance ]<return type> [<assembly>] <Owner>::<method>(<arguments>)[<Tier>]
  *   ->  display "Owner.method", assembly "assembly", tier "Tier"
+ * What names no assembly is no name of .NET, and stays as it is: py::tax.<locals>.<genexpr>.
  *
  * One rule for all: as the source has it, without arguments. Overloads share a display name; so do
  * all instantiations over reference types, whose code is one. Tiers of one method give identical

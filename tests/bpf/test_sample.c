@@ -4,11 +4,13 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +66,52 @@ Test(sample, a_spinner_is_hit_in_proportion_to_its_cpu_time)
 		cr_assert_eq(s->flags, 0);
 		cr_assert_neq(s->user_stack, 0);
 	}
+	drive_kill(pid);
+	drive_close(&d);
+}
+
+/* A thread of io_uring that asks for work without end: in the kernel, with its process's memory. */
+static int poll_ring(void *unused)
+{
+	struct io_uring_params params = {.flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 60000};
+	int fd = (int)syscall(SYS_io_uring_setup, 8, &params);
+
+	(void)unused;
+	if (fd < 0)
+		return 1;
+	/* It sleeps until it is woken. */
+	for (;;) {
+		syscall(SYS_io_uring_enter, fd, 0, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0);
+		usleep(10000);
+	}
+}
+
+Test(sample, threads_that_run_in_the_kernel_alone_have_no_user_stack)
+{
+	siginfo_t ended = {0};
+	struct drive d;
+	size_t cnt = 0;
+	pid_t pid;
+
+	drive_start(&d, NULL);
+	pid = drive_fork(poll_ring, NULL, drive_cpu(0), false);
+	drive_sleep(1500 * DRIVE_MS);
+	drive_drain(&d);
+	for (size_t i = 0; i < d.samples_cnt; i++) {
+		const struct event_sample *s = &d.samples[i];
+
+		if (s->tgid != (uint32_t)pid || s->tid == s->tgid)
+			continue;
+		cr_expect_eq(s->user_stack, 0);
+		cr_expect_neq(s->kernel_stack, 0);
+		cr_expect_eq(s->flags & SAMPLE_KERNEL_THREAD, 0, "its time is the process's");
+		cnt++;
+	}
+	waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+	if (ended.si_pid == pid)
+		printf("skipped: this kernel allows no io_uring\n");
+	else
+		cr_expect_geq(cnt, HZ / 10, "%zu samples", cnt);
 	drive_kill(pid);
 	drive_close(&d);
 }

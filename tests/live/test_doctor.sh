@@ -39,8 +39,9 @@ P
 
 # --- as root ---
 doctor 0 "$HOTRUN" doctor
-# On a busy host it waits for a CPU, too.
-within "it takes less than 2 s of its own, ms" "$(python3 "$HERE/tests/support/facts.py" own_ms "$T/out" "$HOTRUN" doctor | cut -d' ' -f2)" 0 2000
+# On a busy host it waits for a CPU, too, and so do its helpers, which it waits for: the least of three.
+own_ms() { python3 "$HERE/tests/support/facts.py" own_ms "$T/out" "$HOTRUN" doctor | cut -d' ' -f2; }
+within "it takes less than 2 s of its own, ms" "$(for _ in 1 2 3; do own_ms; done | sort -n | head -1)" 0 2000
 is "nothing fails here" "$(grep -c ' fail ' found)" 0
 as_schema "$T/json"
 says "the programs were loaded" found "bpf.programs ok loaded and attached"

@@ -44,15 +44,23 @@ done
 "$HOTRUN" watch --status --dir "$dir" >"$T/status" 2>&1
 is "--status: exit code" $? 0
 says "and it is ready" "$T/status" "ready 1"
-# Its loop ends its pause for a caller: 12 to 46 ms each measured, 300 to 600 where it sleeps half a second.
-best=1000000
-for _ in 1 2 3 4 5 6 7 8; do
-	before=$(date +%s%N)
-	"$HOTRUN" watch --status --dir "$dir" >/dev/null
-	took=$((($(date +%s%N) - before) / 1000000))
-	[ "$took" -ge "$best" ] || best=$took
-done
-within "a caller is answered at once, the fastest of eight in ms" "$best" 1 200
+# fastest COMMAND...: of eight, in ms
+fastest() {
+	local before took best=1000000
+
+	for _ in 1 2 3 4 5 6 7 8; do
+		before=$(date +%s%N)
+		"$@" >/dev/null
+		took=$((($(date +%s%N) - before) / 1000000))
+		[ "$took" -ge "$best" ] || best=$took
+	done
+	echo "$best"
+}
+# Its loop ends its pause for a caller: 12 to 46 ms each measured, 300 to 600 where it sleeps half a second. On a full
+# host the program itself takes longer than that to begin.
+began=$(fastest "$HOTRUN" --version)
+within "a caller is answered at once, the fastest of eight in ms, after those in which a program begins ($began)" \
+	"$(($(fastest "$HOTRUN" watch --status --dir "$dir") - began))" -100 200
 "$HOTRUN" watch --status --dir "$T" >"$T/out" 2>&1
 is "--status where no recorder runs: exit code" $? 1
 is "folder, mode" "$(stat -c %a "$dir")" 700

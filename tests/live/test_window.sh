@@ -131,6 +131,10 @@ for wrong in "2:FROM..TO:$capture@soon..later" "2:is not before:$capture@5..3" "
 	says "diff $words: says why" "$T/err" "$text"
 done
 
+"$HOTRUN" report -p windowlo "$capture" >"$T/begins" 2>"$T/err"
+is "a process by the beginning of its name: exit code" $? 0
+says "it is what start here is about" <(sed -n '/^start here/,/^host /p' "$T/begins") "windowload"
+
 # --- questions ---
 # asks QUESTION OPTION...: the first value of the answer
 asks() { "$HOTRUN" query --format csv "${@:2}" "$1" | sed -n 2p | tr -d '"'; }

@@ -98,7 +98,7 @@ void fake_process(const struct fake_proc *proc, const struct fake_process *p)
 	fake_file(proc, name, text, (size_t)n);
 	n = snprintf(text, sizeof(text),
 		     "Name:\t%s\nUmask:\t0022\nPid:\t%" PRIu32
-		     "\nUid:\t%s\t%u\t%s\t%s\nGid:\t%u\t%u\t%u\t%u\nGroups:\t \nNSpid:\t%" PRIu32
+		     "\nUid:\t%s\t%u\t%s\t%s\nGid:\t%u\t%u\t%u\t%u\nGroups:\t \nNStgid:\t%" PRIu32
 		     "\t7\nThreads:\t1\nCapEff:\t0000000000000000\n",
 		     p->comm, p->tgid, uid, geteuid(), uid, uid, getgid(), getgid(), getgid(),
 		     getgid(), p->tgid);

@@ -74,7 +74,12 @@ static int by_cpu(const void *a, const void *b)
 	return COMPARE(y->on_cpu_ns, x->on_cpu_ns);
 }
 
-bool capture_is_meant(const struct model_process *p, const char *what)
+static bool is_named(const char *name, const char *what, bool begins)
+{
+	return begins ? *what && !strncmp(name, what, strlen(what)) : !strcmp(name, what);
+}
+
+bool capture_is_meant(const struct model_process *p, const char *what, bool begins)
 {
 	uint64_t pid;
 
@@ -82,7 +87,7 @@ bool capture_is_meant(const struct model_process *p, const char *what)
 		return p->flags & PROCESS_SELECTED;
 	return !text_parse_u64(what, 1, UINT32_MAX, &pid)
 		       ? p->tgid == pid
-		       : !strcmp(p->name, what) || !strcmp(p->comm, what);
+		       : is_named(p->name, what, begins) || is_named(p->comm, what, begins);
 }
 
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt)
@@ -94,12 +99,14 @@ int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, s
 
 	if (!on_cpu_ns)
 		return EXIT_FAILED;
-	for (uint32_t i = 0; i < m->processes_cnt; i++) {
-		if (!capture_is_meant(&m->processes[i], what))
-			continue;
-		if (GROW(found, cnt, cap))
-			break;
-		found[cnt++] = (struct found){i, on_cpu_ns[i]};
+	for (int begins = 0; begins <= 1 && !cnt; begins++) {
+		for (uint32_t i = 0; i < m->processes_cnt; i++) {
+			if (!capture_is_meant(&m->processes[i], what, begins))
+				continue;
+			if (GROW(found, cnt, cap))
+				break;
+			found[cnt++] = (struct found){i, on_cpu_ns[i]};
+		}
 	}
 	if (!cnt && what) {
 		log_error("%s: no such process in this capture; `hotrun report` lists them", what);

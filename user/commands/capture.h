@@ -22,11 +22,12 @@ int capture_open(const char *path, struct model **ret_model);
 int capture_argument(int argc, char **argv, const char *process, const struct time_window *window,
 		     struct model **ret_model, uint32_t **ret_rows, size_t *ret_cnt);
 
-/* Whether the user means that process by a pid or a name; what NULL: those that the recording was
- * limited to. */
-bool capture_is_meant(const struct model_process *p, const char *what);
+/* Whether the user means that process by a pid or a name, or by the beginning of one; what NULL:
+ * those that the recording was limited to. */
+bool capture_is_meant(const struct model_process *p, const char *what, bool begins);
 /*
- * Finds the processes that the user named by pid or by name, most CPU first; what NULL: those that
+ * Finds the processes that the user named by pid or by name, or, where none is called so, those
+ * whose names begin so, most CPU first; what NULL: those that
  * the recording was limited to (-p, --cgroup), none otherwise. Returns EXIT_OK with *ret_rows
  * owned, or EXIT_FAILED, logged.
  */

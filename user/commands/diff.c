@@ -116,14 +116,19 @@ static int find_process(struct given *given, const char *process)
 	int found = 0;
 
 	for (int i = 0; i < DIFF_SIDES; i++) {
-		struct given *g = &given[i];
-
-		g->wanted = calloc(g->m->processes_cnt + 1, sizeof(*g->wanted));
-		if (!g->wanted)
+		given[i].wanted = calloc(given[i].m->processes_cnt + 1, sizeof(*given[i].wanted));
+		if (!given[i].wanted)
 			return EXIT_FAILED;
-		for (uint32_t k = 0; k < g->m->processes_cnt; k++) {
-			g->wanted[k] = capture_is_meant(&g->m->processes[k], process);
-			found |= g->wanted[k];
+	}
+	for (int begins = 0; begins <= 1 && !found; begins++) {
+		for (int i = 0; i < DIFF_SIDES; i++) {
+			struct given *g = &given[i];
+
+			for (uint32_t k = 0; k < g->m->processes_cnt; k++) {
+				g->wanted[k] =
+					capture_is_meant(&g->m->processes[k], process, begins);
+				found |= g->wanted[k];
+			}
 		}
 	}
 	if (found)

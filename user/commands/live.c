@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "commands/capture.h"
 #include "commands/command.h"
 #include "kernel/rights.h"
 
@@ -104,11 +105,6 @@ bool live_next(struct live *live, int *ret_code)
 	return true;
 }
 
-static bool is_meant(const struct model_process *p, const char *what, uint64_t pid)
-{
-	return pid ? p->tgid == pid : !strcmp(p->name, what) || !strcmp(p->comm, what);
-}
-
 int live_find(struct collector *c, const char *what, uint32_t **ret_rows, size_t *ret_cnt)
 {
 	const struct model *m = collector_model(c);
@@ -118,17 +114,21 @@ int live_find(struct collector *c, const char *what, uint32_t **ret_rows, size_t
 
 	if (text_parse_u64(what, 1, UINT32_MAX, &pid))
 		pid = 0;
-	for (uint32_t i = 0; i < m->processes_cnt; i++) {
-		const struct model_process *p = &m->processes[i];
+	for (int begins = 0; begins <= 1 && !cnt; begins++) {
+		for (uint32_t i = 0; i < m->processes_cnt; i++) {
+			const struct model_process *p = &m->processes[i];
 
-		if ((p->exit_ns && p->exit_ns < m->host.start_ns) || (pid && p->tgid != pid))
-			continue;
-		collector_name_process(c, i);
-		if (!is_meant(&m->processes[i], what, pid))
-			continue;
-		if (GROW(rows, cnt, cap))
-			return -ENOMEM;
-		rows[cnt++] = i;
+			if ((p->exit_ns && p->exit_ns < m->host.start_ns) ||
+			    (pid && p->tgid != pid))
+				continue;
+			if (!begins)
+				collector_name_process(c, i);
+			if (!capture_is_meant(&m->processes[i], what, begins))
+				continue;
+			if (GROW(rows, cnt, cap))
+				return -ENOMEM;
+			rows[cnt++] = i;
+		}
 	}
 	*ret_rows = take_ptr(&rows);
 	*ret_cnt = cnt;

@@ -33,8 +33,8 @@ bool live_step(struct live *live);
 /* Forgets the slice and begins the next. False: it is over (the time, somebody asked to stop, or an
  * error, which was logged and makes *ret_code EXIT_FAILED). */
 bool live_next(struct live *live, int *ret_code);
-/* The rows of those of that name or pid that were alive in the slice; their names are read. 0 or
- * -ENOMEM; *ret_rows owned by the caller, NULL for none. */
+/* The rows of those that the user means (capture_is_meant()) and that were alive in the slice;
+ * names are read. 0 or -ENOMEM; *ret_rows owned by the caller, NULL for none. */
 int live_find(struct collector *c, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
 /*
  * Prints slice after slice to stdout, a blank line between, until it is over or cnt (0 = no bound)

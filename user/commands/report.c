@@ -39,7 +39,10 @@ static int take_share(void *at, const struct command_option *option, const char 
 #define IN(field) OPTION_IN(struct arguments, field)
 
 static const struct command_option rows[] = {
-	OPTION('p', "process", "NAME|PID", "detail this process instead of those with most CPU",
+	OPTION('p', "process", "NAME|PID",
+	       "detail this process instead of those with most CPU; where none is called NAME, "
+	       "those "
+	       "whose names begin so",
 	       option_text, IN(process)),
 	OPTION('n', "processes", "N", "how many processes to detail (default 3)", option_number,
 	       .min = 1, .max = 10000, IN(report.process_cnt)),

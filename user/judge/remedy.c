@@ -86,7 +86,8 @@ static const char *const losses[LOSS_CAUSE_CNT] = {
 	[LOSS_MODEL_LIMIT] = "limit the recording with -p or --cgroup, or make it shorter",
 	[LOSS_BAD_RECORD] = "please report this: a fault of hotrun",
 	[LOSS_TICKS_MISSED] =
-		"interrupts were off for long, or the hypervisor took the CPU (steal)",
+		"interrupts were off for long, the hypervisor took the CPU (steal), or BPF code of "
+		"another tracer ran: ticks that meet it are lost (bpftool prog lists it)",
 	[LOSS_NAMES_TIMEOUT] = "a file system of a watched process hangs: check its mounts",
 	[LOSS_WAKERS] = "so many are kept of each CPU and second; shares are those of the others",
 	[LOSS_LOCK_HOLDERS] =

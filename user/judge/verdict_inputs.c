@@ -161,6 +161,28 @@ static const struct requests_sum *services_of(const struct inputs *in, uint32_t 
 	return in->services ? &in->services[process] : &in->s->requests->processes[process];
 }
 
+/*
+ * Whether waits at a service of an unknown protocol may be by design: blocking commands and
+ * subscriptions are unanswered for as long as nothing comes, or their time is over. It answers
+ * others, most of them soon, or the slow ones all after the same time. Not where the operator has
+ * said what is to hold for it.
+ */
+static bool is_by_design(const struct inputs *in, uint32_t process)
+{
+	const struct model *m = in->s->m;
+	const struct requests_sum *all;
+	uint32_t answered = in->answered[process];
+
+	if (!in->s->requests || in->section_of[process] != MODEL_NONE || !answered ||
+	    in->last >= m->slices_cnt)
+		return false;
+	all = &in->s->requests->processes[process];
+	return requests_is_foreign(all) &&
+	       m->slices[in->last].end_ns - m->slices[answered - 1].end_ns <
+		       inputs_limits(in, process)->stuck_ns &&
+	       (all->served.slow * 2 < all->served.answered || requests_are_timed(all));
+}
+
 static void share_of(const struct requests_sum *sum, struct verdict_input *ret_input)
 {
 	double low, high;
@@ -259,6 +281,7 @@ static void tell_past(const struct inputs_past *sum, size_t slices, struct verdi
 static int make_tables(struct inputs *in, const struct model *m)
 {
 	in->available = sched_available_all(m);
+	in->answered = calloc(m->processes_cnt + 1, sizeof(*in->answered));
 	in->background = calloc(m->processes_cnt + 1, sizeof(*in->background));
 	in->judged = calloc(m->processes_cnt + 1, sizeof(*in->judged));
 	in->sampled = calloc(m->processes_cnt + 1, sizeof(*in->sampled));
@@ -267,10 +290,17 @@ static int make_tables(struct inputs *in, const struct model *m)
 	in->unmeasured = calloc(m->processes_cnt + 1, sizeof(*in->unmeasured));
 	in->signals = signal_means(m);
 	in->pasts = calloc(m->processes_cnt + 1, sizeof(*in->pasts));
-	return in->available && in->background && in->judged && in->sampled && in->section_of &&
-			       in->excused_ns && in->unmeasured && in->signals && in->pasts
+	return in->available && in->answered && in->background && in->judged && in->sampled &&
+			       in->section_of && in->excused_ns && in->unmeasured && in->signals &&
+			       in->pasts
 		       ? 0
 		       : -ENOMEM;
+}
+
+static void note_answers(struct inputs *in, const struct model_service *s)
+{
+	if (s->served.answered)
+		in->answered[in->s->m->endpoints[s->endpoint].process] = s->slice + 1;
 }
 
 int inputs_begin(struct inputs *in, const struct verdict_sources *s)
@@ -296,6 +326,9 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 				excused_ns(&m->threads[i], &s->sched->threads[i].sched);
 	for (size_t i = 0; i < m->pasts_cnt; i++)
 		add_past(in, &m->pasts[i]);
+	for (size_t i = 0; i < m->services_cnt; i++)
+		note_answers(in, &m->services[i]);
+	in->last = m->slices_cnt ? (uint32_t)m->slices_cnt - 1 : 0;
 	in->slices = m->cpus_cnt ? m->cpus[m->cpus_cnt - 1].slice - m->cpus[0].slice + 1 : 0;
 	in->waited_ns = s->sched->host.sched.waited_ns;
 	set_host(in, s->totals->cpu_elapsed_ns, s->totals->idle_ns, s->totals->steal_ns);
@@ -305,6 +338,7 @@ int inputs_begin(struct inputs *in, const struct verdict_sources *s)
 void inputs_end(struct inputs *in)
 {
 	free(in->available);
+	free(in->answered);
 	free(in->background);
 	free(in->judged);
 	free(in->sampled);
@@ -355,6 +389,7 @@ int inputs_rewind(struct inputs *in)
 			in->signals[i] = NAN;
 	}
 	forget_touched(in);
+	memset(in->answered, 0, cnt * sizeof(*in->answered));
 	in->account = in->delay = in->service = in->signal = in->past = in->cpu = 0;
 	return 0;
 }
@@ -405,6 +440,7 @@ static void read_services(struct inputs *in, uint32_t slice)
 		const struct model_service *s = &m->services[in->service];
 		uint32_t process = m->endpoints[s->endpoint].process;
 
+		note_answers(in, s);
 		if (s->slice != slice)
 			continue;
 		touch(in, process);
@@ -467,6 +503,7 @@ void inputs_run(struct inputs *in, uint32_t first, uint32_t last)
 	in->own_known = true;
 	in->elapsed_ns = in->waited_ns = 0;
 	in->slices = last - first + 1;
+	in->last = last;
 	for (uint32_t slice = first; slice <= last; slice++) {
 		const struct model_slice *at = &in->s->m->slices[slice];
 
@@ -546,8 +583,12 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	input.may_serve = may_serve(in, process);
 	input.unmeasured = in->unmeasured[process];
 	input.unanswered = mean_unanswered(in, services);
-	input.stuck = services->stuck_max;
-	input.oldest_ns = services->oldest_max_ns;
+	if (is_by_design(in, process)) {
+		input.slow_share = input.slow_below = input.answered_share = 0;
+	} else {
+		input.stuck = services->stuck_max;
+		input.oldest_ns = services->oldest_max_ns;
+	}
 	input.has_requests = input.requests || input.oldest_ns || input.ended;
 	input.refused = services->full_refused;
 	input.has_signal = !isnan(in->signals[process]);

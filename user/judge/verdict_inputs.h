@@ -22,11 +22,13 @@ struct inputs {
 	bool *sampled;	  /* by process: at a socket of its, not all connections were followed */
 	bool *unmeasured; /* by process: verdict_input.unmeasured */
 	bool host_unmeasured;
+	uint32_t *answered;   /* by process: behind the slice of its last answer so far; 0 = none */
 	uint32_t *section_of; /* by process; MODEL_NONE = the general limits */
 
 	/* Of the slices that were read last: all of them, one, or a run. */
 	uint64_t elapsed_ns;
 	size_t slices;
+	uint32_t last;		       /* the row of the last of them */
 	bool own_known;		       /* behind whom it was waited */
 	uint64_t waited_ns;	       /* of the host */
 	struct verdict_input host;     /* its figures alone */

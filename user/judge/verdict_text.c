@@ -25,7 +25,8 @@ static const struct words words[VERDICT_CNT] = {
 	[VERDICT_CONTENDED] =
 		{"contended", "it gets less CPU than it wants, and nobody is seen to mind",
 		 "no alarm, nobody is seen to mind: set hurt-by = waiting (--limit) for what must "
-		 "not wait, start what may with nice",
+		 "not wait, give what may wait less weight (CPUWeight=; nice counts within one "
+		 "session only)",
 		 4},
 	[VERDICT_NO_EVIDENCE] = {"no-evidence", "not enough is known for a verdict",
 				 "see what is missing in the books below", 5},

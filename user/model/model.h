@@ -162,7 +162,7 @@ struct model_host {
 
 struct model_process {
 	uint32_t tgid;
-	uint32_t ns_pid; /* innermost NSpid, 0 = unknown */
+	uint32_t ns_pid; /* innermost NStgid, 0 = unknown */
 	uint32_t parent_tgid;
 	uint32_t uid;	   /* real, as the host has it; UID_UNKNOWN */
 	uint32_t flags;	   /* PROCESS_* */

@@ -16,6 +16,8 @@
 /* So do sends beyond the first of an answer, from this many for each; two or three are headers,
  * body and end of a plain one. */
 #define BLUR_PUSHED_TIMES 4
+/* What somebody waits for on purpose takes that long at least. */
+#define TIMED_LEAST_NS 1000000000ull
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
@@ -541,6 +543,25 @@ void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t
 #undef APPEND
 }
 
+bool requests_is_foreign(const struct requests_sum *sum)
+{
+	return sum->protocols == PROTOCOL_OTHER;
+}
+
+bool requests_are_timed(const struct requests_sum *sum)
+{
+	uint64_t slow = sum->served.slow, most = 0, before = 0;
+
+	/* A time may lie on the bound between two slots. */
+	for (uint32_t i = 0; sum->times && i < RESPONSE_SLOTS; i++) {
+		if (requests_slot_ns(i) < TIMED_LEAST_NS)
+			continue;
+		raise_u64(&most, before + sum->times[i]);
+		before = sum->times[i];
+	}
+	return slow && most >= slow - slow / 10;
+}
+
 const char *requests_blur(const struct requests_sum *sum)
 {
 	const struct model_served *s = &sum->served;
@@ -554,6 +575,9 @@ const char *requests_blur(const struct requests_sum *sum)
 		return "WebSocket: only the handshake and what comes before it are requests, "
 		       "messages "
 		       "are not";
+	if (requests_is_foreign(sum) && (s->slow || sum->stuck_max))
+		return "neither HTTP nor TLS: answers that take long may do so by design "
+		       "(blocking commands, subscriptions)";
 	if (s->joined > s->begun / BLUR_JOINED_PART)
 		return "data arrived while a request was unanswered (bodies in pieces, "
 		       "pipelining): "

@@ -78,7 +78,7 @@ struct names *names_new(const struct names_options *options);
 void names_free(struct names *n);
 
 /*
- * Reads what /proc tells of a process: exe, entry assembly, innermost NSpid, cgroup, unit,
+ * Reads what /proc tells of a process: exe, entry assembly, innermost NStgid, cgroup, unit,
  * container with the names of it and its pod (node.h), and its executable mappings (from_ns 0,
  * after an exec its time). Sets PROCESS_FACTS, or PROCESS_GONE where the process ended or another
  * one has its pid by now. Never fails: what could not be read stays unknown. Cheap to call again:

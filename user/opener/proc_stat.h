@@ -21,6 +21,12 @@ struct proc_stat {
 	char comm[PROC_COMM_BYTES];
 };
 
+/* Of a process: its main thread has ended; others may go on. */
+static inline bool proc_stat_ended(const struct proc_stat *stat)
+{
+	return stat->state == 'Z' || stat->state == 'X';
+}
+
 /* 0 or -EINVAL, then with nothing set. Pure. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret_stat);
 

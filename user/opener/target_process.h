@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "opener/proc_stat.h"
 #include "perfmap/maps/locate.h"
 
 struct target_process {
@@ -20,10 +21,14 @@ struct target_process {
 
 /*
  * Opens /proc/PID of the process (guard_process()) once it is sure to be this incarnation: field 22
- * of stat is its start time in clock ticks. Returns a descriptor owned by the caller, -ESRCH where
- * it is gone, or another -errno. For the opener and for jobs.
+ * of stat is its start time in clock ticks. Once its main thread has ended and others go on, the
+ * kernel shows maps, exe, root, mem and environ in their directories only: then that is one of a
+ * thread, /proc/PID/task/TID, which has no map_files. Returns a descriptor owned by the caller,
+ * -ESRCH where it is gone, or another -errno. For the opener and for jobs.
  */
 int target_process_open(const struct target_process *target);
+/* The same; also what the process's own stat says, set with a descriptor only. */
+int target_process_open_stat(const struct target_process *target, struct proc_stat *ret_stat);
 /* Whether a start time in clock ticks is the process's. */
 bool target_process_same_start(const struct target_process *target, uint64_t start_ticks);
 /* Its start as wall-clock time, to tell maps of earlier processes of the same id; 0 where the

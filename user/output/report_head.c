@@ -435,14 +435,36 @@ static void put_start(const struct report *r, const struct group_row *row,
 	put_evidence(r, t, s);
 }
 
+/* Of those that were asked for, else of all; own: room for one that shares its row with others. */
+static const struct group_row *next_to_start(const struct report *r, size_t *at,
+					     struct group_row *own)
+{
+	uint32_t process;
+
+	if (!r->o.processes)
+		return report_next_row(r, at);
+	while (*at < r->o.process_cnt) {
+		process = r->o.processes[(*at)++];
+		if (!report_find(r, process))
+			continue;
+		for (size_t i = 0; i < r->groups.rows_cnt; i++)
+			if (r->groups.rows[i].process == process && r->groups.rows[i].cnt == 1)
+				return &r->groups.rows[i];
+		*own = (struct group_row){.process = process, .cnt = 1};
+		return own;
+	}
+	return NULL;
+}
+
 int report_start_here(const struct report *r)
 {
 	const struct group_row *row;
 	size_t shown = 0, at = 0;
+	struct group_row own;
 
 	if (r->withheld)
 		return 0;
-	while (shown < HEAD_PROCESSES && (row = report_next_row(r, &at))) {
+	while (shown < HEAD_PROCESSES && (row = next_to_start(r, &at, &own))) {
 		const struct total_process *p = report_find(r, row->process);
 		struct top *top = top_new(r->m, row->process);
 		struct start_here start;

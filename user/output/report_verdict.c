@@ -254,7 +254,8 @@ static void put_remedy(const struct report *r, const struct verdict_result *resu
 		return;
 	words_add(&w, "→ %s", verdict_result_remedy(result));
 	if (waits && !notes.service)
-		words_add(&w, "; start what may wait with nice");
+		words_add(&w, "; give what may wait less weight (CPUWeight=; nice counts within "
+			      "one session only)");
 	if (verdict == VERDICT_INELASTIC && notes.tasks)
 		words_add(&w, "; workers wait for tasks that may need workers: await them instead");
 	if (verdict == VERDICT_INELASTIC && notes.others)

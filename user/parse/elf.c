@@ -371,7 +371,7 @@ static void drop_named(struct elf_table *t)
 	t->extents_cnt = kept;
 }
 
-/* Adds the bounds of functions that no symbol names. */
+/* Adds the bounds of functions, in order. */
 static void read_extents(int fd, uint64_t header_vaddr, uint64_t header_bytes, struct elf_table *t)
 {
 	struct unwind_bytes header = {.vaddr = header_vaddr}, frames = {0};
@@ -388,9 +388,41 @@ static void read_extents(int fd, uint64_t header_vaddr, uint64_t header_bytes, s
 		return;
 	perfmap_work_add(&t->work, header.len + frames.len);
 	unwind_read(&header, &frames, &t->work, &t->extents, &t->extents_cnt, &t->extents_cap);
-	drop_named(t);
 	if (t->extents_cnt)
 		qsort(t->extents, t->extents_cnt, sizeof(*t->extents), compare_extents);
+}
+
+/* How far a function without a size may reach: to the end of the bounds around it, else to the next
+ * ones. Where those are unknown, and functions of no symbol may lie behind it, it names its first
+ * byte alone. */
+static uint64_t reach_of(const struct elf_table *t, uint64_t start)
+{
+	size_t low = 0, high = t->extents_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->extents[mid].start <= start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low && start - t->extents[low - 1].start < t->extents[low - 1].size)
+		return t->extents[low - 1].start + t->extents[low - 1].size - start;
+	if (!t->has_symtab)
+		return 1;
+	return low < t->extents_cnt ? t->extents[low].start - start : UINT64_MAX;
+}
+
+static void bound_open(struct elf_table *t)
+{
+	for (size_t i = 0; i < t->functions_cnt; i++) {
+		struct elf_function *f = &t->functions[i];
+		uint64_t reach = f->open ? reach_of(t, f->start) : UINT64_MAX;
+
+		if (reach < f->size)
+			f->size = (uint32_t)reach;
+	}
 }
 
 /* One more file may be read for the table. */
@@ -453,6 +485,8 @@ enum model_reason elf_load(int fd, const struct elf_identity *identity,
 	}
 	elf_settle(t);
 	read_segments(elf, fd, t);
+	bound_open(t);
+	drop_named(t);
 	if (t->is_runtime && !t->has_symtab) {
 		elf_entries_add(elf, t);
 		elf_settle(t);

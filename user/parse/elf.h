@@ -43,7 +43,8 @@ struct elf_function {
 	uint32_t size;	    /* bytes, at least 1 */
 	uint32_t name : 28; /* offset in names */
 	uint32_t rank : 3;  /* of aliases, less is better; ELF_RANK_ENTRY is the worst */
-	uint32_t open : 1;  /* has no size of its own: ends at the next one */
+	uint32_t
+		open : 1; /* has no size of its own: ends at the next one, or where its bounds do */
 };
 
 #define ELF_RANK_ENTRY 7 /* of a name that is no symbol's (elf_entries.h) */

@@ -168,7 +168,7 @@ static void add_method(struct finder *f, const struct elf_slot *of, uint64_t cod
 
 	if (!class || !namespace || !method)
 		return;
-	len = snprintf(raw, sizeof(raw), "%s.%s::%s", namespace, class, method);
+	len = snprintf(raw, sizeof(raw), "[] %s.%s::%s", namespace, class, method);
 	perfmap_work_add(&f->table->work, (uint64_t)len);
 	perfmap_name_parse(raw, (size_t)len, display, sizeof(display), &name);
 	add_function(f, code, name.display);

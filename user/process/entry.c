@@ -29,6 +29,14 @@ static bool is(const char *arg, size_t len, const char *word)
 static bool takes_value(const char *arg, size_t len)
 {
 	static const char *const options[] = {
+		"--argv0",
+		"--audit",
+		"--glibc-hwcaps-mask",
+		"--glibc-hwcaps-prepend",
+		"--inhibit-cache-for",
+		"--inhibit-rpath",
+		"--library-path",
+		"--preload",
 		"--additionalprobingpath",
 		"--additional-deps",
 		"--depsfile",
@@ -84,26 +92,61 @@ const char *entry_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The dynamic loader, called as a program: "ld-linux-x86-64.so.2", "ld-musl-x86_64.so.1". */
+static bool is_loader(const char *exe)
+{
+	return !strncmp(exe, "ld-linux", 8) || !strncmp(exe, "ld-musl-", 8) ||
+	       !strncmp(exe, "ld-2.", 5);
+}
+
+bool entry_is_host(const char *exe)
+{
+	const char *name = entry_basename(exe);
+
+	return !strcmp(name, "dotnet") || is_loader(name);
+}
+
+/* The next argument that is no option. */
+static bool next_word(struct args *args, const char **ret_arg, size_t *ret_len)
+{
+	while (next(args, ret_arg, ret_len)) {
+		if (takes_value(*ret_arg, *ret_len)) {
+			if (!next(args, ret_arg, ret_len))
+				return false;
+		} else if (*ret_len && **ret_arg != '-') {
+			return true;
+		}
+	}
+	return false;
+}
+
 void entry_name(const char *exe, const char *cmdline, size_t cmdline_len,
 		char ret_name[ENTRY_BYTES])
 {
 	struct args args = {.pos = cmdline, .end = cmdline + cmdline_len};
-	const char *arg;
+	const char *arg, *slash;
 	size_t len;
 
 	ret_name[0] = '\0';
-	if (strcmp(entry_basename(exe), "dotnet"))
+	if (!entry_is_host(exe))
 		return;
-	strcpy(ret_name, "dotnet");
 	if (!next(&args, &arg, &len)) /* argv[0] */
-		return;
-	while (next(&args, &arg, &len)) {
-		if (takes_value(arg, len)) {
-			if (!next(&args, &arg, &len))
-				return;
-		} else if (len && arg[0] != '-' && !is(arg, len, "exec")) {
-			name_of(arg, len, ret_name);
+		len = 0;
+	snprintf(ret_name, ENTRY_BYTES, "%s", entry_basename(exe));
+	if (is_loader(ret_name)) {
+		if (!next_word(&args, &arg, &len))
 			return;
-		}
+		slash = memrchr(arg, '/', len);
+		snprintf(ret_name, ENTRY_BYTES, "%.*s",
+			 (int)(slash ? arg + len - slash - 1 : (ptrdiff_t)len),
+			 slash ? slash + 1 : arg);
+		if (strcmp(ret_name, "dotnet"))
+			return;
+	}
+	while (next_word(&args, &arg, &len)) {
+		if (is(arg, len, "exec"))
+			continue;
+		name_of(arg, len, ret_name);
+		return;
 	}
 }

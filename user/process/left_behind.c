@@ -254,11 +254,14 @@ int left_behind_read_again(const struct left_reader *r, struct left_process *lef
 		return err;
 	if (now->start_ticks != left->start_ticks)
 		return -ESRCH;
-	/* Where there were none before, they may have stopped just now: that is told. */
-	now->moves = left->stopped_cnt + left->trace_stop_cnt &&
-		     (now->stopped_switches != left->stopped_switches ||
-		      now->stopped_cnt + now->trace_stop_cnt !=
-			      left->stopped_cnt + left->trace_stop_cnt);
+	/* Where there were none before, they may have stopped just now: that is told; but not of
+	 * who is traced, and stops for each of its system calls. */
+	if (left->stopped_cnt + left->trace_stop_cnt)
+		now->moves = now->stopped_switches != left->stopped_switches ||
+			     now->stopped_cnt + now->trace_stop_cnt !=
+				     left->stopped_cnt + left->trace_stop_cnt;
+	else
+		now->moves = now->trace_stop_cnt > 0;
 	memcpy(now->name, left->name, sizeof(now->name));
 	memcpy(now->unit, left->unit, sizeof(now->unit));
 	memcpy(now->container, left->container, sizeof(now->container));

@@ -37,8 +37,8 @@ void left_reader_clear(struct left_reader *r);
 int left_behind_read(const struct left_reader *r, uint32_t tgid, struct left_process *ret_left);
 
 /* Looks again: who is stopped, frozen or traced, or was. moves is set where those that were stopped
- * ran meanwhile. Takes over what is not the kernel's. The same results; -ESRCH for another process
- * of that pid, too. */
+ * ran meanwhile, and where those in a trace stop ran before. Takes over what is not the kernel's.
+ * The same results; -ESRCH for another process of that pid, too. */
 int left_behind_read_again(const struct left_reader *r, struct left_process *left);
 
 /* Adds what is known of a .NET process, found by dotnet_read(). */

@@ -22,12 +22,12 @@
 
 uint32_t proc_parse_ns_pid(const char *text)
 {
-	const char *line = strstr(text, "\nNSpid:"), *end;
+	const char *line = strstr(text, "\nNStgid:"), *end;
 	unsigned long value = 0;
 
 	if (!line)
 		return 0;
-	line += strlen("\nNSpid:");
+	line += strlen("\nNStgid:");
 	end = line + strcspn(line, "\n");
 	while (line < end) {
 		char *after;
@@ -154,7 +154,7 @@ static void read_entry(int process_fd, struct proc_facts *f)
 	_cleanup_free_ char *cmdline = NULL;
 	ssize_t n;
 
-	if (strcmp(entry_basename(f->exe), "dotnet"))
+	if (!entry_is_host(f->exe))
 		return;
 	cmdline = malloc(CMDLINE_BYTES);
 	if (!cmdline)
@@ -178,16 +178,13 @@ static void read_cgroup(int process_fd, struct proc_facts *f)
 static void run(struct loader_job *base)
 {
 	struct proc_job *job = (struct proc_job *)base;
-	_cleanup_close_ int process_fd = target_process_open(&job->target);
+	_cleanup_close_ int process_fd = target_process_open_stat(&job->target, &job->facts.stat);
 	char status[STATUS_BYTES];
 
 	if (process_fd < 0) {
 		job->error = process_fd;
 		return;
 	}
-	job->error = proc_stat_read(process_fd, &job->facts.stat);
-	if (job->error)
-		return;
 	job->facts.uid = UINT32_MAX;
 	if (guard_read(process_fd, "status", status, sizeof(status)) > 0) {
 		job->facts.ns_pid = proc_parse_ns_pid(status);

@@ -55,6 +55,6 @@ struct proc_job *proc_job_new(const struct target_process *target, bool want_map
 /* The first number of the "Uid:" line of /proc/PID/status, which is the real one, as this process's
  * namespace has it; UINT32_MAX = none. Pure. */
 uint32_t proc_parse_uid(const char *text);
-/* The last number of the "NSpid:" line of /proc/PID/status, 0 = none. Pure. */
+/* The last number of the "NStgid:" line of /proc/PID/status, 0 = none. Pure. */
 uint32_t proc_parse_ns_pid(const char *text);
 #endif

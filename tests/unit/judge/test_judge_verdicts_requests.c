@@ -382,3 +382,50 @@ Test(verdicts_requests, a_worker_whose_connections_are_not_followed_is_not_hurt_
 		judged_free(&j);
 	}
 }
+
+/* Blocking commands and subscriptions: Redis' BLPOP, PostgreSQL's LISTEN. */
+Test(verdicts_requests, waits_by_design_at_an_unknown_protocol_are_no_hang)
+{
+	static const struct {
+		const char *name;
+		uint8_t protocols;
+		uint64_t fast, five_s, nine_s; /* answers of each second */
+		uint32_t seconds;	       /* of 20, in which it answers */
+		uint32_t stuck;
+		enum verdict verdict;
+	} cases[] = {
+		{"blocked clients beside others", PROTOCOL_OTHER, 42, 31, 0, 20, 20,
+		 VERDICT_HEALTHY},
+		{"with a deadline alone", PROTOCOL_OTHER, 0, 20, 0, 20, 20, VERDICT_HEALTHY},
+		{"the same of HTTP", PROTOCOL_HTTP1, 42, 31, 0, 20, 20, VERDICT_INELASTIC},
+		{"of who knows what", 0, 42, 31, 0, 20, 20, VERDICT_INELASTIC},
+		{"most are slow, and no timer's", PROTOCOL_OTHER, 10, 31, 31, 20, 0,
+		 VERDICT_INELASTIC},
+		{"it answers nobody any more", PROTOCOL_OTHER, 42, 0, 0, 8, 20, VERDICT_INELASTIC},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = build_model(2, 99);
+		uint32_t p = judged_add(m, 10, "redis-server", 1, 0, 0, 0), e;
+		struct judged j;
+
+		e = build_endpoint(m, p, "::", 6379);
+		m->endpoints[e].protocols = cases[i].protocols;
+		build_books(m, 20);
+		for (uint32_t slice = 0; slice < 20; slice++) {
+			if (slice < cases[i].seconds) {
+				build_answers(m, slice, e, MS, cases[i].fast);
+				build_answers(m, slice, e, 5 * BUILD_SECOND, cases[i].five_s);
+				build_answers(m, slice, e, 9 * BUILD_SECOND, cases[i].nine_s);
+			}
+			judged_leaves(m, e, slice, cases[i].stuck, 12 * BUILD_SECOND);
+		}
+		j = judged_of(m);
+		cr_expect(judged_row(&j, p) || cases[i].verdict == VERDICT_HEALTHY, "%s",
+			  cases[i].name);
+		if (judged_row(&j, p))
+			cr_expect_eq(judged_row(&j, p)->result.verdict, cases[i].verdict, "%s: %s",
+				     cases[i].name, verdict_id(judged_row(&j, p)->result.verdict));
+		judged_free(&j);
+	}
+}

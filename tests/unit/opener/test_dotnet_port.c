@@ -27,7 +27,7 @@ static void put_ids(uint32_t euid, uint32_t files, const char *capabilities)
 
 	snprintf(text, sizeof(text),
 		 "Name:\tapp\nPid:\t5\nUid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nGroups:\t \n"
-		 "NSpid:\t5\t7\nCapEff:\t%s\n",
+		 "NStgid:\t5\t7\nCapEff:\t%s\n",
 		 euid, euid, euid, files, STRANGER, STRANGER, STRANGER, STRANGER, capabilities);
 	fake_text(&proc, "5/status", text);
 }
@@ -100,7 +100,7 @@ Test(dotnet_port, is_not_made_where_the_process_may_not)
 	put_ids(STRANGER, STRANGER, "000001ffffffffff");
 	cr_expect_eq(serve_listen(), -EPERM);
 	cr_expect_not(is_there());
-	fake_text(&proc, "5/status", "Name:\tapp\nUid:\t0\t0\t0\t0\nNSpid:\t5\t7\n");
+	fake_text(&proc, "5/status", "Name:\tapp\nUid:\t0\t0\t0\t0\nNStgid:\t5\t7\n");
 	cr_expect_eq(serve_listen(), -EPERM, "whose ids are not told");
 	cr_expect_not(is_there());
 	end();

@@ -4,14 +4,20 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "isolate/message.h"
 #include "names_support.h"
+#include "opener/guard.h"
 #include "opener/proc_stat.h"
 #include "opener/serve.h"
 #include "parse/target_memory.h"
@@ -128,4 +134,55 @@ Test(target, of_another_process_with_its_number_nothing_comes)
 		  message_receive_exact(fd, &(char){0}, 1, &(int){-1}) != 0);
 	close(fd);
 	free(request);
+}
+
+static void *wait_on(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+}
+
+/* The kernel shows maps, exe, root and mem of a thread only. */
+Test(target, a_process_goes_on_without_its_main_thread)
+{
+	struct target_process target = {.proc_path = "/proc", .start_exact = true};
+	char path[64], maps[64], exe[256], own[256];
+	struct proc_stat stat;
+	pthread_t thread;
+	pid_t child = fork();
+	siginfo_t info;
+	ssize_t n;
+	int fd;
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pthread_create(&thread, NULL, wait_on, NULL);
+		pthread_exit(NULL);
+	}
+	snprintf(path, sizeof(path), "/proc/%d", child);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 2000 && !proc_stat_read(fd, &stat) && stat.state != 'Z'; i++)
+		usleep(10000);
+	close(fd);
+	cr_assert_eq(stat.state, 'Z');
+	target.tgid = (uint32_t)child;
+	target.start_ns = stat.start_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	fd = target_process_open_stat(&target, &stat);
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(stat.state, 'Z', "that of the process, not of the thread");
+	cr_expect_gt(guard_read(fd, "maps", maps, sizeof(maps)), 0);
+	n = readlinkat(fd, "exe", exe, sizeof(exe) - 1);
+	cr_assert_gt(n, 0);
+	exe[n] = '\0';
+	n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	own[n > 0 ? n : 0] = '\0';
+	cr_expect_str_eq(exe, own);
+	close(fd);
+	kill(child, SIGKILL);
+	/* With its last thread it is a zombie as a whole, until it is waited for. */
+	cr_assert_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	cr_expect_eq(target_process_open(&target), -ESRCH);
+	waitpid(child, NULL, 0);
+	cr_expect_eq(target_process_open(&target), -ESRCH);
 }

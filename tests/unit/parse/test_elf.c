@@ -28,7 +28,8 @@ static const struct fake_symbol symbols[] = {
 	{"variable", 0x1400, 0x100, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT)},
 	{"outside_section", 0x2400, 0x10, GLOBAL_FUNC},
 };
-static const uint64_t functions[][2] = {{0x1000, 0x100}, {0x1500, 0x80}, {0x1600, 0x10}};
+static const uint64_t functions[][2] = {
+	{0x1000, 0x100}, {0x1500, 0x80}, {0x1600, 0x10}, {0x1f80, 0x20}};
 
 static struct elf_table *load(const uint8_t *image, size_t len, enum model_reason *ret_reason)
 {
@@ -59,7 +60,9 @@ Test(elf, addresses_find_their_function)
 		{"best alias, without its version", 0x121f, "alias", 0x1200, true},
 		{"no size: up to the next", 0x133f, "assembler", 0x1300, true},
 		{"indirect function", 0x1340, "after", 0x1340, true},
-		{"no size: up to the section's end", 0x1fff, "last_open", 0x1f00, true},
+		{"no size: up to other bounds", 0x1f7f, "last_open", 0x1f00, true},
+		{"no size: not in other bounds", 0x1f80, NULL, 0x1f80, true},
+		{"no size: not beyond them", 0x1fa0, NULL, 0x1fa0, false},
 		{"data is no function", 0x1400, NULL, 0x1400, false},
 		{"bounds from the unwind table", 0x157f, NULL, 0x1500, true},
 		{"past those bounds", 0x1580, NULL, 0x1580, false},
@@ -94,6 +97,49 @@ Test(elf, addresses_find_their_function)
 	}
 	cr_expect(!elf_find(t, 0x9000, &place), "beyond what is loaded");
 	elf_free(t);
+}
+
+/* musl's libc without its local symbols: memset, in assembler, has no size. */
+Test(elf, a_function_without_a_size_names_no_code_of_functions_that_have_no_symbol)
+{
+	static const struct fake_symbol exported[] = {
+		{"memset", 0x1300, 0, GLOBAL_FUNC},
+		{"bounded", 0x1500, 0, GLOBAL_FUNC},
+	};
+	static const struct {
+		bool stripped;
+		uint64_t offset;
+		const char *symbol;
+	} rows[] = {
+		{false, 0x1300, "memset"}, {false, 0x14ff, "memset"}, {true, 0x1300, "memset"},
+		{true, 0x1301, NULL},	   {true, 0x14ff, NULL},      {true, 0x157f, "bounded"},
+		{true, 0x1580, NULL},
+	};
+	struct fake_elf elf = {.symbols = exported,
+			       .symbols_cnt = ARRAY_SIZE(exported),
+			       .functions = functions,
+			       .functions_cnt = ARRAY_SIZE(functions)};
+	static uint8_t image[FAKE_ELF_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Elf64_Shdr *symtab;
+		enum model_reason reason;
+		struct elf_place place;
+		struct elf_table *t;
+
+		fake_elf(&elf, image);
+		symtab = (Elf64_Shdr *)(image + ((Elf64_Ehdr *)image)->e_shoff) + 1;
+		cr_assert_eq(symtab->sh_type, SHT_SYMTAB);
+		if (rows[i].stripped)
+			symtab->sh_type = SHT_DYNSYM;
+		t = load(image, sizeof(image), &reason);
+		cr_assert_eq(reason, REASON_NAMED);
+		cr_expect_eq(t->has_symtab, !rows[i].stripped);
+		cr_assert(elf_find(t, rows[i].offset, &place));
+		cr_expect_str_eq(place.name ?: "", rows[i].symbol ?: "", "row %zu: %s", i,
+				 place.name ?: "");
+		elf_free(t);
+	}
 }
 
 Test(elf, a_debug_file_adds_names_only_with_the_same_build_id)

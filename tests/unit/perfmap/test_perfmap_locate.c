@@ -44,9 +44,9 @@ static void put_status(const struct fake *f, unsigned int euid, const char *ns_p
 	char status[512];
 
 	snprintf(status, sizeof(status),
-		 "Name:\tdotnet\nPid:\t%d\nUid:\t99\t%u\t98\t97\nGid:\t0\t0\t0\t0\n"
+		 "Name:\tdotnet\nTgid:\t%d\nUid:\t99\t%u\t98\t97\nGid:\t0\t0\t0\t0\n"
 		 "Groups:\t1 2 3 \n%s%s%sVmPeak:\t 1 kB\n",
-		 TGID, euid, ns_pids ? "NSpid:\t" : "", ns_pids ? ns_pids : "",
+		 TGID, euid, ns_pids ? "NStgid:\t" : "", ns_pids ? ns_pids : "",
 		 ns_pids ? "\n" : "");
 	put_file(f, "/status", status, strlen(status));
 }
@@ -137,15 +137,15 @@ Test(perfmap_locate, reads_the_innermost_pid_and_effective_user)
 	put_status(&f, 0, "4711");
 	cr_expect_eq(read_target(&f).ns_pid, 4711);
 	put_status(&f, 0, NULL);
-	cr_expect_eq(read_target(&f).ns_pid, TGID, "a kernel without NSpid");
+	cr_expect_eq(read_target(&f).ns_pid, TGID, "a kernel without NStgid");
 	fake_free(&f);
 }
 
 Test(perfmap_locate, refuses_a_status_that_makes_no_sense)
 {
-	static const char *const rows[] = {"", "Name:\tx\n", "Name:\tx\nUid:\t1\nNSpid:\t7\n",
-					   "Name:\tx\nUid:\t1\t2\t3\t4\nNSpid:\t\n",
-					   "Name:\tx\nUid:\ta\tb\nNSpid:\t7\n"};
+	static const char *const rows[] = {"", "Name:\tx\n", "Name:\tx\nUid:\t1\nNStgid:\t7\n",
+					   "Name:\tx\nUid:\t1\t2\t3\t4\nNStgid:\t\n",
+					   "Name:\tx\nUid:\ta\tb\nNStgid:\t7\n"};
 	static struct perfmap_target target;
 	struct fake f = fake_new();
 	size_t i;

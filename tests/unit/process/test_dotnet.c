@@ -231,7 +231,7 @@ static void put_foreign(void)
 	char status[256];
 
 	fake_dotnet_text("root/tmp/" FAKE_DOTNET_MAP, FAKE_DOTNET_MAP_TEXT);
-	snprintf(status, sizeof(status), "Name:\tx\nPid:\t1\nUid:\t%u\t%u\t%u\t%u\nNSpid:\t1\t7\n",
+	snprintf(status, sizeof(status), "Name:\tx\nPid:\t1\nUid:\t%u\t%u\t%u\t%u\nNStgid:\t1\t7\n",
 		 geteuid() + 1, geteuid() + 1, geteuid() + 1, geteuid() + 1);
 	fake_dotnet_text("status", status);
 }
@@ -242,7 +242,7 @@ static void close_folder(void)
 	/* Another user without capabilities, and a folder that is its owner's alone. */
 	snprintf(status, sizeof(status),
 		 "Name:\tx\nPid:\t1\nUid:\t%u\t%u\t%u\t%u\nGid:\t9\t9\t9\t9\nGroups:\t9 10 \n"
-		 "NSpid:\t1\t7\nCapEff:\t0000000000000000\n",
+		 "NStgid:\t1\t7\nCapEff:\t0000000000000000\n",
 		 geteuid() + 1, geteuid() + 1, geteuid() + 1, geteuid() + 1);
 	fake_dotnet_text("status", status);
 	cr_assert_eq(chmod(fake_dotnet_path("root/tmp"), 0755), 0);

@@ -119,6 +119,31 @@ Test(left_behind, threads_are_counted_by_their_state)
 	left_host_end(&h);
 }
 
+/* A live strace stops a thread for some microseconds of each system call. */
+Test(left_behind, who_stops_between_two_looks_is_traced_and_runs)
+{
+	static const struct {
+		char was, is;
+		uint32_t tracer;
+		bool moves;
+	} rows[] = {{'S', 't', 77, true}, {'t', 't', 77, false}, {'S', 'T', 0, false}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct left_process p;
+		struct left_host h;
+
+		host_begin(&h);
+		put_process(&h, TGID, NULL);
+		put_process(&h, 77, NULL);
+		put_thread(&h, TGID, TGID, "app", rows[i].was, rows[i].tracer, 10);
+		cr_assert_eq(left_behind_read(&h.reader, TGID, &p), 0);
+		put_thread(&h, TGID, TGID, "app", rows[i].is, rows[i].tracer, 10);
+		cr_assert_eq(left_behind_read_again(&h.reader, &p), 0);
+		cr_expect_eq(p.moves, rows[i].moves, "row %zu", i);
+		left_host_end(&h);
+	}
+}
+
 /* One thread of a process, as TracerPid names it: below /proc, and not in the list there. */
 static void put_tracing_thread(struct left_host *h, uint32_t tid, uint32_t tgid, char state)
 {

@@ -344,6 +344,13 @@ Test(entry, command_lines)
 		{"only an extension", "/d/dotnet", ARGS("dotnet\0/a/.dll"), "dotnet"},
 		{"not the host", "/app/Shop.Api", ARGS("x\0X.dll"), ""},
 		{"unknown exe", "", ARGS("dotnet\0X.dll"), ""},
+		{"run by the loader", "/lib/ld-linux-x86-64.so.2",
+		 ARGS("ld.so\0--library-path\0/x:/y\0/opt/bin/node\0server.js"), "node"},
+		{"of musl", "/lib/ld-musl-x86_64.so.1", ARGS("x\0python3.11"), "python3.11"},
+		{"of old", "/lib/ld-2.31.so", ARGS("x\0--list"), "ld-2.31.so"},
+		{"and the host by it", "/lib/ld-linux-aarch64.so.1",
+		 ARGS("x\0--argv0\0y\0/usr/share/dotnet/dotnet\0exec\0/app/Renamer.dll"),
+		 "Renamer"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -388,10 +395,10 @@ Test(proc, innermost_pid)
 		const char *text;
 		uint32_t pid;
 	} rows[] = {
-		{"Name:\tx\nNSpid:\t100\t12\t3\nNSpgid:\t9\n", 3},
-		{"Name:\tx\nNSpid:\t100\n", 100},
-		{"Name:\tx\nNSpid:\n", 0},
-		{"Name:\tNSpid:\t5\n", 0},
+		{"Name:\tx\nNStgid:\t100\t12\t3\nNSpgid:\t9\n", 3},
+		{"Name:\tx\nNStgid:\t100\n", 100},
+		{"Name:\tx\nNStgid:\n", 0},
+		{"Name:\tNStgid:\t5\n", 0},
 		{"", 0},
 	};
 
