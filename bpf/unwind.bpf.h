@@ -218,6 +218,19 @@ static __always_inline enum stack_end unwind_why(__u32 kind)
 	}
 }
 
+/*
+ * CPython's perf trampolines (since 3.12; Python/asm_trampoline.S) call the interpreter for a
+ * function by "sub $8,%rsp; call *%rcx; add $8,%rsp; ret", in memory that no table tells of.
+ */
+#define TRAMPOLINE_CALL 6 /* bytes up to the return address */
+static __always_inline bool unwind_is_trampoline(const struct unwind_frame *f)
+{
+	__u64 code[2];
+
+	return f->is_caller && !stack_read(code, sizeof(code), f->ip - TRAMPOLINE_CALL) &&
+	       code[0] == 0x8348d1ff08ec8348 && (code[1] & 0xffffff) == 0xc308c4;
+}
+
 /* From a frame to its caller. */
 __noinline int unwind_step(struct unwind_walk *w)
 {
@@ -246,6 +259,11 @@ __noinline int unwind_step(struct unwind_walk *w)
 		}
 	}
 	unwind_find_row(w, place - w->mapping.bias, &row);
+	if (row.cfa == UNWIND_UNKNOWN && w->mapping.kind == UNWIND_BY_FP &&
+	    unwind_is_trampoline(&w->frame)) {
+		row.cfa = UNWIND_SP;
+		row.cfa_offset = 2;
+	}
 	if (row.cfa == UNWIND_UNKNOWN) {
 		unwind_doubtfully(w, unwind_why(w->mapping.kind));
 		return 0;

@@ -221,6 +221,43 @@ Test(unwind, a_chain_without_frame_pointers_is_whole_and_as_libgcc_tells_it)
 	end(&d, &seen, pid);
 }
 
+/* Through code as CPython writes it for each function (-X perf). */
+static int spin_behind_trampoline(void *arg)
+{
+	static const uint8_t code[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3};
+	const struct descent *d = arg;
+	int (*call)(const struct descent *, int, void *, int (*)(const struct descent *, int));
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(page, code, sizeof(code));
+	memcpy(&call, &page, sizeof(call));
+	return call(d, d->depth, NULL, descend) + 1;
+}
+
+Test(unwind, a_trampoline_of_cpython_has_a_caller)
+{
+	struct descent descent = descent_new(5);
+	pid_t pid = drive_fork(spin_behind_trampoline, &descent, drive_cpu(0), true);
+	struct walk_process process;
+	const struct model_stack *stack;
+	struct seen seen;
+	struct drive d;
+
+	while (!__atomic_load_n(&descent.truth->cnt, __ATOMIC_ACQUIRE))
+		drive_sleep(DRIVE_MS);
+	open_with_tables(&d);
+	cr_assert_eq(walk_process_read(&process, pid), 0);
+	give(&d, &process, pid);
+	seen = watch(&d, pid);
+	stack = newest_stack(&seen);
+	cr_expect_eq(stack->end, STACK_END_ROOT, "ends %d", stack->end);
+	cr_expect_eq(stack->flags & STACK_UNSURE, 0);
+	cr_expect_gt(stack->frame_cnt, descent.truth->cnt + 1, "libgcc ends at the trampoline");
+	walk_process_clear(&process);
+	end(&d, &seen, pid);
+}
+
 Test(unwind, a_process_without_tables_is_walked_by_frame_pointer_and_says_so)
 {
 	struct descent descent = descent_new(40);

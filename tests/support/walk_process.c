@@ -37,7 +37,8 @@ static void add(struct walk_process *p, uint64_t start, uint64_t end, uint64_t o
 	struct walk_mapping *map = &p->mappings[p->cnt];
 	struct unwind_table *table = *path == '/' ? compile(path) : NULL;
 
-	*map = (struct walk_mapping){.start = start, .end = end, .kind = UNWIND_NO_TABLE};
+	*map = (struct walk_mapping){
+		.start = start, .end = end, .kind = *path ? UNWIND_NO_TABLE : UNWIND_BY_FP};
 	p->tables[p->cnt++] = table;
 	if (!table || !unwind_table_bias(table, start, offset, &map->bias))
 		return;

@@ -18,6 +18,7 @@ struct place {
 	double weight, most; /* threads: of all, of the largest */
 	uint64_t longest_ns;
 	bool sync;
+	bool jobless; /* a worker of native code, in the condition variable that hands out work */
 };
 
 struct search {
@@ -115,6 +116,22 @@ static bool same_role(const struct standing_group *a, const struct standing_grou
 	return a->role == b->role && !strcmp(a->label, b->label);
 }
 
+static bool is_jobless(const struct model *m, const struct standing *s,
+		       const struct standing_group *g)
+{
+	bool in_condition = false;
+
+	for (size_t i = 0; i < g->methods_cnt; i++) {
+		const struct model_symbol *symbol = &m->symbols[s->methods[g->first_method + i]];
+
+		if (model_is_managed(symbol))
+			return false;
+		in_condition |= strstr(symbol->name, "pthread_cond_wait") ||
+				strstr(symbol->name, "pthread_cond_timedwait");
+	}
+	return in_condition && g->role != ROLE_MAIN;
+}
+
 static uint32_t method_of_group(const struct search *s, const struct standing_group *g)
 {
 	uint32_t chain[STANDING_CHAIN];
@@ -129,7 +146,8 @@ static struct place *place_of(struct search *s, const struct standing_group *g)
 	struct place like = {.group = g,
 			     .method = method_of_group(s, g),
 			     .sync = g->role == ROLE_POOL_WORKER &&
-				     waits_for_task(s->m, s->standing, g)};
+				     waits_for_task(s->m, s->standing, g),
+			     .jobless = is_jobless(s->m, s->standing, g)};
 
 	for (size_t i = 0; i < s->places_cnt; i++) {
 		struct place *p = &s->places[i];
@@ -161,7 +179,14 @@ static void add_place(struct search *s, const struct standing_group *g, double w
 		p->longest_ns = longest_ns;
 }
 
-/* Of as many the one that tells most: who holds what they wait for is known. */
+/* Of as many the one that tells most: who holds what they wait for is known, or it is the main
+ * thread, which serves alone in many programs. */
+static int telling(const struct place *p)
+{
+	return p->group->holder ? 2 : p->group->role == ROLE_MAIN;
+}
+
+/* Those without a job only where nobody else waits. */
 static const struct place *most_of(const struct search *s)
 {
 	const struct place *most = NULL;
@@ -169,8 +194,10 @@ static const struct place *most_of(const struct search *s)
 	for (size_t i = 0; i < s->places_cnt; i++) {
 		const struct place *p = &s->places[i];
 
-		if (!most || p->weight > most->weight ||
-		    (p->weight >= most->weight && p->group->holder && !most->group->holder))
+		if (!most || p->jobless < most->jobless ||
+		    (p->jobless == most->jobless &&
+		     (p->weight > most->weight ||
+		      (p->weight >= most->weight && telling(p) > telling(most)))))
 			most = p;
 	}
 	return most;

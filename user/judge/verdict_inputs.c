@@ -598,12 +598,36 @@ void inputs_of(const struct inputs *in, uint32_t process, struct verdict_input *
 	*ret_input = input;
 }
 
+/* Of the host's requests, those whose waits may be by design. */
+static void leave_out_by_design(const struct inputs *in, struct requests_sum *host)
+{
+	size_t cnt = in->services ? in->touched_cnt : in->s->m->processes_cnt;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t process = in->services ? in->touched[i] : (uint32_t)i;
+		const struct requests_sum *sum;
+
+		if (!is_by_design(in, process))
+			continue;
+		sum = services_of(in, process);
+		host->served.answered -= sum->served.answered;
+		host->served.slow -= sum->served.slow;
+		host->late -= sum->late;
+		host->unseen -= sum->unseen;
+		host->spread -= sum->spread;
+	}
+}
+
 void inputs_of_host(const struct inputs *in, struct verdict_input *ret_input)
 {
 	struct verdict_input input = in->host;
 
-	if (in->s->requests)
-		share_of(in->services ? &in->host_services : &in->s->requests->host, &input);
+	if (in->s->requests) {
+		struct requests_sum sum = in->services ? in->host_services : in->s->requests->host;
+
+		leave_out_by_design(in, &sum);
+		share_of(&sum, &input);
+	}
 	input.has_requests = input.requests > 0;
 	input.unmeasured = in->host_unmeasured;
 	*ret_input = input;

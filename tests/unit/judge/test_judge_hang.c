@@ -184,6 +184,33 @@ Test(hang, idle_waits_and_a_main_thread_at_rest_are_none)
 	model_free(f.m);
 }
 
+/* redis-server: its helpers wait for a job, and the one that serves sleeps. */
+Test(hang, a_native_worker_without_a_job_is_not_what_hangs)
+{
+	struct fixture f = make();
+	uint32_t job = build_symbol(f.m, "pthread_cond_wait", "libc.so.6", KIND_NATIVE, false);
+	uint32_t serve = build_symbol(f.m, "debugCommand", "shop", KIND_NATIVE, true);
+	struct hang hang;
+
+	f.m->processes[f.shop].flags = 0;
+	ADD(&f, 3, "bio_aof_fsync", 55 * BUILD_SECOND, f.start, f.take, job, f.futex);
+	ADD(&f, 1, "alloc", 55 * BUILD_SECOND, f.start, f.mutex, f.futex);
+	f.next_tid = 100;
+	ADD(&f, 1, "redis-server", 12 * BUILD_SECOND, serve, f.nap);
+	cr_assert(look(&f, &hang));
+	cr_expect_eq(hang.method, serve);
+	cr_expect_eq(hang.threads, 1);
+	model_free(f.m);
+
+	/* Where nobody else waits, they are what can be told. */
+	f = make();
+	job = build_symbol(f.m, "pthread_cond_wait", "libc.so.6", KIND_NATIVE, false);
+	ADD(&f, 3, "worker", 55 * BUILD_SECOND, f.start, f.take, job, f.futex);
+	cr_assert(look(&f, &hang));
+	cr_expect_eq(hang.threads, 3);
+	model_free(f.m);
+}
+
 Test(hang, without_a_look_at_the_end_it_is_told_of_the_mean)
 {
 	struct fixture f = make();

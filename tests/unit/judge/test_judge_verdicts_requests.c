@@ -426,6 +426,8 @@ Test(verdicts_requests, waits_by_design_at_an_unknown_protocol_are_no_hang)
 		if (judged_row(&j, p))
 			cr_expect_eq(judged_row(&j, p)->result.verdict, cases[i].verdict, "%s: %s",
 				     cases[i].name, verdict_id(judged_row(&j, p)->result.verdict));
+		cr_expect_eq(j.v->host.input.slow_share > 0, cases[i].verdict != VERDICT_HEALTHY,
+			     "%s: of the host", cases[i].name);
 		judged_free(&j);
 	}
 }
