@@ -29,6 +29,7 @@ struct jit_map {
 	uint8_t looks_gone;  /* the same, whether there is a map or not */
 	bool behind;	     /* not read to its end yet */
 	uint64_t seen_ns;    /* what is read now was there since then at the latest */
+	uint64_t begun_ns;   /* seen_ns of the first look at the file; 0 = none yet */
 	unsigned looks;	     /* in vain */
 	uint32_t generation; /* goes up with every change of the map */
 	uint32_t image;	     /* programs before this one */
@@ -113,6 +114,7 @@ static void close_map(struct jit *j, struct jit_map *map)
 	map_file_free(j->sources, map->file);
 	map->file = NULL;
 	map->behind = map->loaded = false;
+	map->begun_ns = 0;
 	j->open_cnt--;
 }
 
@@ -357,6 +359,8 @@ static void advance(struct jit *j, struct model *m, struct jit_map *map, uint64_
 
 	if (!map->behind)
 		map->seen_ns = seen_ns;
+	if (!map->behind && !map->begun_ns)
+		map->begun_ns = seen_ns;
 	map->behind = true;
 	if (!bytes)
 		return;
@@ -490,6 +494,18 @@ static bool read_entry(struct jit *j, struct model *m, const struct jit_map *map
 	return true;
 }
 
+/* Whether an address has no name, of all times up to now, because there was no map. */
+static bool had_no_map(const struct model *m, uint32_t process, uint64_t address)
+{
+	uint32_t row = model_location_find(m, process, address, UINT64_MAX);
+	enum model_reason reason;
+
+	if (row == MODEL_NONE || m->locations[row].from_ns)
+		return false;
+	reason = m->symbols[m->locations[row].symbol].reason;
+	return reason == REASON_NO_PERF_MAP || reason == REASON_ANONYMOUS_CODE;
+}
+
 static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *map, uint64_t address,
 			const struct perfmap_hit *hit)
 {
@@ -502,6 +518,7 @@ static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *ma
 	uint64_t hash = hash_pair(hit->start, (uint64_t)map->process << 32 | hit->offset);
 	uint32_t row = hash_find(&j->entry_index, hash, entry_equal, j, &key);
 	struct model_location location;
+	bool is_first;
 
 	if (row != HASH_NONE) {
 		key = j->entries[row];
@@ -514,13 +531,15 @@ static uint32_t add_hit(struct jit *j, struct model *m, const struct jit_map *ma
 	}
 	if (key.symbol == MODEL_NONE)
 		return MODEL_NONE;
+	/* A map that is written once, of code that was there before. */
+	is_first = hit->seen_ns == map->begun_ns && had_no_map(m, map->process, address);
 	location = (struct model_location){
 		.process = map->process,
 		.symbol = key.symbol,
 		.address = address,
-		.from_ns = hit->seen_ns,
+		.from_ns = is_first ? map->since_ns + 1 : hit->seen_ns,
 		.older = MODEL_NONE,
-		.flags = hit->later ? LOCATION_LATER : 0,
+		.flags = hit->later || is_first ? LOCATION_LATER : 0,
 		.tier = key.tier,
 	};
 	return model_location_add(m, &location);
