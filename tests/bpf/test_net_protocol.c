@@ -60,7 +60,8 @@ Test(net_protocol, is_told_by_the_first_bytes)
 		drive_send_bytes(fd, openings[i].first, openings[i].bytes);
 		drive_receive(fd);
 		e = drive_await_ended(&d, server->port, 1);
-		cr_expect_eq(e.answered, 1, "%s", openings[i].name);
+		cr_expect_eq(e.answered, 1, "%s: %llu, %llu given up", openings[i].name,
+			     (unsigned long long)e.answered, (unsigned long long)e.abandoned);
 		cr_expect_eq(e.protocols, openings[i].protocols, "%s: %x", openings[i].name,
 			     e.protocols);
 		close(fd);
