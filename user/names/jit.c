@@ -494,13 +494,15 @@ static bool read_entry(struct jit *j, struct model *m, const struct jit_map *map
 	return true;
 }
 
-/* Whether an address has no name, of all times up to now, because there was no map. */
+/* Whether an address has no name, of all times up to now, because there was no map. Of .NET, whose
+ * memory names what is older than its map, and which uses addresses again, that says nothing. */
 static bool had_no_map(const struct model *m, uint32_t process, uint64_t address)
 {
 	uint32_t row = model_location_find(m, process, address, UINT64_MAX);
 	enum model_reason reason;
 
-	if (row == MODEL_NONE || m->locations[row].from_ns)
+	if (row == MODEL_NONE || m->locations[row].from_ns ||
+	    m->processes[process].flags & PROCESS_DOTNET)
 		return false;
 	reason = m->symbols[m->locations[row].symbol].reason;
 	return reason == REASON_NO_PERF_MAP || reason == REASON_ANONYMOUS_CODE;

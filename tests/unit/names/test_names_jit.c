@@ -129,30 +129,47 @@ Test(names_jit, frames_that_wait_are_settled_at_the_end)
 	host_end(&h);
 }
 
-/* As jcmd writes it, of all code that there is; what is added afterwards is new code. */
-Test(names_jit, a_map_that_appears_later_names_what_had_no_map_and_says_so)
+Test(names_jit, a_map_that_appears_later_names_from_then_on)
 {
-	uint32_t row;
 	struct host h;
 
 	host_make(&h, MAPS_LIB, "/app/Shop.Api");
 	names_process(h.n, h.m, h.process);
 	name_at(&h, JIT + 0x10, 100);
-	name_at(&h, JIT + 0x50, 100);
 	for (int i = 0; i < 3; i++)
 		names_tail(h.n, h.m, 200);
 	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A);
 	names_tail(h.n, h.m, 300);
-	fake_text(&h.proc, "100/root/tmp/perf-7.map", LINE_A LINE_B);
-	names_tail(h.n, h.m, 400);
 	cr_expect_str_eq(name_at(&h, JIT + 0x10, 350)->name, "Shop.Cart.Add");
-	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "Shop.Cart.Add");
+	cr_expect_eq(name_at(&h, JIT + 0x10, 100)->reason, REASON_NO_PERF_MAP);
+	cr_expect_eq(h.m->processes[h.process].perf_map, REASON_NAMED);
+	host_end(&h);
+}
+
+/* As jcmd writes it, of all code that there is; what is added afterwards is new code. */
+Test(names_jit, a_map_of_another_runtime_names_what_had_no_map_and_says_so)
+{
+	uint32_t row;
+	struct host h;
+
+	host_make(&h, "7f0000100000-7f0000110000 rwxp 00000000 00:00 0 \n", "/usr/bin/java");
+	names_process(h.n, h.m, h.process);
+	name_at(&h, JIT + 0x10, 100);
+	name_at(&h, JIT + 0x50, 100);
+	for (int i = 0; i < 3; i++)
+		names_tail(h.n, h.m, 200);
+	fake_text(&h.proc, "100/root/tmp/perf-7.map", "7f0000100000 40 void Shop.add()\n");
+	names_tail(h.n, h.m, 300);
+	fake_text(&h.proc, "100/root/tmp/perf-7.map",
+		  "7f0000100000 40 void Shop.add()\n7f0000100040 40 int Shop.tax(int)\n");
+	names_tail(h.n, h.m, 400);
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 350)->name, "void Shop.add()");
+	cr_expect_str_eq(name_at(&h, JIT + 0x10, 100)->name, "void Shop.add()");
 	row = model_location_find(h.m, h.process, JIT + 0x10, 100);
 	cr_assert_neq(row, MODEL_NONE);
 	cr_expect(h.m->locations[row].flags & LOCATION_LATER);
-	cr_expect_str_eq(name_at(&h, JIT + 0x50, 450)->name, "System.String.Copy");
-	cr_expect_eq(name_at(&h, JIT + 0x50, 100)->reason, REASON_NO_PERF_MAP);
-	cr_expect_eq(h.m->processes[h.process].perf_map, REASON_NAMED);
+	cr_expect_str_eq(name_at(&h, JIT + 0x50, 450)->name, "int Shop.tax(int)");
+	cr_expect_eq(name_at(&h, JIT + 0x50, 100)->reason, REASON_ANONYMOUS_CODE);
 	host_end(&h);
 }
 
