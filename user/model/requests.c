@@ -550,16 +550,18 @@ bool requests_is_foreign(const struct requests_sum *sum)
 
 bool requests_are_timed(const struct requests_sum *sum)
 {
-	uint64_t slow = sum->served.slow, most = 0, before = 0;
+	uint64_t slow = sum->served.slow, all = 0, most = 0, before = 0;
 
-	/* A time may lie on the bound between two slots. */
-	for (uint32_t i = 0; sum->times && i < RESPONSE_SLOTS; i++) {
-		if (requests_slot_ns(i) < TIMED_LEAST_NS)
+	/* A time may lie on the bound between two slots. The last one has no upper bound. */
+	for (uint32_t i = 0; sum->times && i + 1 < RESPONSE_SLOTS; i++) {
+		if (requests_slot_ns(i + 1) <= TIMED_LEAST_NS)
 			continue;
 		raise_u64(&most, before + sum->times[i]);
 		before = sum->times[i];
+		all += before;
 	}
-	return slow && most >= slow - slow / 10;
+	/* Where T is longer than that, these are not the slow ones. */
+	return slow && all <= slow && most >= slow - slow / 10;
 }
 
 const char *requests_blur(const struct requests_sum *sum)

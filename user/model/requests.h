@@ -147,8 +147,8 @@ void requests_protocols_text(char text[static REQUESTS_PROTOCOLS_BYTES], uint8_t
 
 /* Neither HTTP nor TLS: who asks may wait for long on purpose. Not where nothing is known. */
 bool requests_is_foreign(const struct requests_sum *sum);
-/* Whether nine in ten of its slow answers took the same time of a second or more, within a quarter:
- * what a timer ends. Needs times. */
+/* Whether nine in ten of its slow answers took the same time of a second or more, as far as two
+ * slots tell: what a timer ends. Needs times. */
 bool requests_are_timed(const struct requests_sum *sum);
 
 /* Whether the figures are of something else than plain requests, in words for people: HTTP/2, TLS,

@@ -32,16 +32,16 @@ bool target_process_same_start(const struct target_process *target, uint64_t sta
 	return start_ticks <= wanted + 1 && start_ticks + GUESS_SLACK_TICKS >= wanted;
 }
 
-/* The directory of a thread that has not ended; -ESRCH where there is none. */
+/* The directory of a thread that has not ended; -1 where there is none. */
 static int open_living_thread(int process_fd)
 {
-	int fd = openat(process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -ESRCH;
+	int fd = openat(process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -1;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
 	if (!dir) {
 		cleanup_close(&fd);
-		return -ESRCH;
+		return -1;
 	}
 	for (unsigned i = 0; found < 0 && i < THREADS_MAX && (entry = readdir(dir)); i++) {
 		struct proc_stat stat;
@@ -51,18 +51,18 @@ static int open_living_thread(int process_fd)
 		found = openat(fd, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (found >= 0 && (proc_stat_read(found, &stat) || proc_stat_ended(&stat))) {
 			close(found);
-			found = -ESRCH;
+			found = -1;
 		}
 	}
 	closedir(dir);
-	return found < 0 ? -ESRCH : found;
+	return found;
 }
 
 int target_process_open_stat(const struct target_process *target, struct proc_stat *ret_stat)
 {
 	_cleanup_close_ int fd = -1;
 	struct proc_stat stat;
-	int err;
+	int err, thread = -1;
 
 	if (target->exited)
 		return -ESRCH;
@@ -75,7 +75,9 @@ int target_process_open_stat(const struct target_process *target, struct proc_st
 	if (!target_process_same_start(target, stat.start_ticks))
 		return -ESRCH;
 	*ret_stat = stat;
-	return proc_stat_ended(&stat) ? open_living_thread(fd) : take_fd(&fd);
+	if (proc_stat_ended(&stat))
+		thread = open_living_thread(fd);
+	return thread >= 0 ? thread : take_fd(&fd);
 }
 
 int target_process_open(const struct target_process *target)

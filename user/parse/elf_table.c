@@ -54,6 +54,16 @@ static void shrink(struct elf_table *t)
 	}
 }
 
+/* Of two without a size of their own, the one that may reach farther tells how far. */
+static void put_best(struct elf_function *to, const struct elf_function *best)
+{
+	uint32_t size = to->size;
+
+	*to = *best;
+	if (to->open && size > to->size)
+		to->size = size;
+}
+
 /* Sorts, keeps the best of the symbols at one address, and closes those without a size. */
 void elf_settle(struct elf_table *t)
 {
@@ -68,7 +78,9 @@ void elf_settle(struct elf_table *t)
 		if (f->start != best->start)
 			t->functions[++kept] = *f;
 		else if (f->open == best->open && f->rank == best->rank && is_better(t, f, best))
-			t->functions[kept] = *f;
+			put_best(&t->functions[kept], f);
+		else if (f->open && best->open && f->size > best->size)
+			t->functions[kept].size = f->size;
 	}
 	t->functions_cnt = kept + 1;
 	for (size_t i = 0; i + 1 < t->functions_cnt; i++) {

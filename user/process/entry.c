@@ -33,7 +33,6 @@ static bool takes_value(const char *arg, size_t len)
 		"--audit",
 		"--glibc-hwcaps-mask",
 		"--glibc-hwcaps-prepend",
-		"--inhibit-cache-for",
 		"--inhibit-rpath",
 		"--library-path",
 		"--preload",

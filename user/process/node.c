@@ -223,7 +223,7 @@ static bool name(struct node *n, struct model *m, uint32_t process)
 	look(n, r, slot, m, process);
 	if (r->names)
 		set_names(m, p, r->names);
-	return r->names || r->tries >= NODE_TRIES;
+	return r->names || (r->tries >= NODE_TRIES && !r->job);
 }
 
 void node_name(struct node *n, struct model *m, uint32_t process)

@@ -526,3 +526,33 @@ Test(requests, an_empty_capture_has_empty_sums)
 	requests_free(r);
 	model_free(m);
 }
+
+static uint32_t slot_at(uint64_t ns)
+{
+	uint32_t slot = 0;
+
+	while (slot + 1 < RESPONSE_SLOTS && requests_slot_ns(slot + 1) <= ns)
+		slot++;
+	return slot;
+}
+
+Test(requests, what_a_timer_ends_takes_the_same_time)
+{
+	static const struct {
+		uint64_t first_ms, second_ms, slow; /* a hundred answers each */
+		bool timed;
+	} rows[] = {
+		{1005, 1005, 200, true},      {5010, 4990, 200, true},
+		{700, 700, 200, false},	      {1100, 3000, 200, false},
+		{200000, 900000, 200, false}, {1100, 30000, 100, false}, /* T is between them */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t times[RESPONSE_SLOTS] = {0};
+		struct requests_sum sum = {.times = times, .served.slow = rows[i].slow};
+
+		times[slot_at(rows[i].first_ms * 1000000)] += 100;
+		times[slot_at(rows[i].second_ms * 1000000)] += 100;
+		cr_expect_eq(requests_are_timed(&sum), rows[i].timed, "row %zu", i);
+	}
+}

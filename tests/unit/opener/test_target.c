@@ -180,9 +180,13 @@ Test(target, a_process_goes_on_without_its_main_thread)
 	cr_expect_str_eq(exe, own);
 	close(fd);
 	kill(child, SIGKILL);
-	/* With its last thread it is a zombie as a whole, until it is waited for. */
+	/* With its last thread it is a zombie as a whole, until it is waited for: its status and
+	 * cgroup are there. */
 	cr_assert_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	cr_expect_eq(target_process_open(&target), -ESRCH);
+	fd = target_process_open(&target);
+	cr_expect_geq(fd, 0);
+	cr_expect_gt(guard_read(fd, "status", maps, sizeof(maps)), 0);
+	close(fd);
 	waitpid(child, NULL, 0);
 	cr_expect_eq(target_process_open(&target), -ESRCH);
 }
