@@ -69,13 +69,18 @@ static struct descent descent_new(int depth)
 	return d;
 }
 
-static pid_t start(struct descent *d)
+static pid_t start_at(struct descent *d, drive_work_fn work)
 {
-	pid_t pid = drive_fork(spin_deep, d, drive_cpu(0), true);
+	pid_t pid = drive_fork(work, d, drive_cpu(0), true);
 
 	while (!__atomic_load_n(&d->truth->cnt, __ATOMIC_ACQUIRE))
 		drive_sleep(DRIVE_MS);
 	return pid;
+}
+
+static pid_t start(struct descent *d)
+{
+	return start_at(d, spin_deep);
 }
 
 /* --- what the kernel is given ---------------------------------------------------------------- */
@@ -238,14 +243,12 @@ static int spin_behind_trampoline(void *arg)
 Test(unwind, a_trampoline_of_cpython_has_a_caller)
 {
 	struct descent descent = descent_new(5);
-	pid_t pid = drive_fork(spin_behind_trampoline, &descent, drive_cpu(0), true);
+	pid_t pid = start_at(&descent, spin_behind_trampoline);
 	struct walk_process process;
 	const struct model_stack *stack;
 	struct seen seen;
 	struct drive d;
 
-	while (!__atomic_load_n(&descent.truth->cnt, __ATOMIC_ACQUIRE))
-		drive_sleep(DRIVE_MS);
 	open_with_tables(&d);
 	cr_assert_eq(walk_process_read(&process, pid), 0);
 	give(&d, &process, pid);

@@ -27,9 +27,8 @@ int capture_argument(int argc, char **argv, const char *process, const struct ti
 bool capture_is_meant(const struct model_process *p, const char *what, bool begins);
 /*
  * Finds the processes that the user named by pid or by name, or, where none is called so, those
- * whose names begin so, most CPU first; what NULL: those that
- * the recording was limited to (-p, --cgroup), none otherwise. Returns EXIT_OK with *ret_rows
- * owned, or EXIT_FAILED, logged.
+ * whose names begin so, most CPU first; what NULL: those that the recording was limited to (-p,
+ * --cgroup), none otherwise. Returns EXIT_OK with *ret_rows owned, or EXIT_FAILED, logged.
  */
 int capture_find(const struct model *m, const char *what, uint32_t **ret_rows, size_t *ret_cnt);
 

@@ -397,21 +397,14 @@ static void read_extents(int fd, uint64_t header_vaddr, uint64_t header_bytes, s
  * byte alone. */
 static uint64_t reach_of(const struct elf_table *t, uint64_t start)
 {
-	size_t low = 0, high = t->extents_cnt;
+	size_t next;
+	const struct elf_extent *around = elf_extent_around(t, start, &next);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->extents[mid].start <= start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low && start - t->extents[low - 1].start < t->extents[low - 1].size)
-		return t->extents[low - 1].start + t->extents[low - 1].size - start;
+	if (around)
+		return around->start + around->size - start;
 	if (!t->has_symtab)
 		return 1;
-	return low < t->extents_cnt ? t->extents[low].start - start : UINT64_MAX;
+	return next < t->extents_cnt ? t->extents[next].start - start : UINT64_MAX;
 }
 
 static void bound_open(struct elf_table *t)

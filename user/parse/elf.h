@@ -136,6 +136,11 @@ const char *elf_name_at(const struct elf_table *table, uint64_t vaddr);
 void elf_free(struct elf_table *table);
 size_t elf_memory_bytes(const struct elf_table *table);
 
+/* The bounds that hold an address, the last of them to begin; NULL where none do. The bounds are in
+ * order. ret_next, or NULL: the row of the first that begin behind it. */
+const struct elf_extent *elf_extent_around(const struct elf_table *table, uint64_t vaddr,
+					   size_t *ret_next);
+
 /*
  * Finds the function at an offset in the file (that of the mapping plus the distance in it).
  * Returns false when no loaded part of the file holds it.

@@ -187,10 +187,30 @@ static bool find_named(const struct elf_table *table, uint64_t vaddr, struct elf
 	return true;
 }
 
+const struct elf_extent *elf_extent_around(const struct elf_table *table, uint64_t vaddr,
+					   size_t *ret_next)
+{
+	size_t low = 0, high = table->extents_cnt;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (table->extents[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (ret_next)
+		*ret_next = low;
+	return low && vaddr - table->extents[low - 1].start < table->extents[low - 1].size
+		       ? &table->extents[low - 1]
+		       : NULL;
+}
+
 bool elf_find(const struct elf_table *table, uint64_t file_offset, struct elf_place *ret_place)
 {
 	const struct elf_segment *segment = NULL;
-	size_t low = 0, high = table->extents_cnt;
+	const struct elf_extent *extent;
 	uint64_t vaddr;
 
 	for (size_t i = 0; i < table->segments_cnt && !segment; i++) {
@@ -212,16 +232,9 @@ bool elf_find(const struct elf_table *table, uint64_t file_offset, struct elf_pl
 	*ret_place = (struct elf_place){.vaddr = vaddr, .function = vaddr};
 	if (find_named(table->debug, vaddr, ret_place) || find_named(table, vaddr, ret_place))
 		return true;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (table->extents[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low && vaddr - table->extents[low - 1].start < table->extents[low - 1].size) {
-		ret_place->function = table->extents[low - 1].start;
+	extent = elf_extent_around(table, vaddr, NULL);
+	if (extent) {
+		ret_place->function = extent->start;
 		ret_place->in_function = true;
 	}
 	return true;

@@ -297,7 +297,7 @@ static int read_stat(const struct file_requests *requests, uint32_t tgid, uint64
 	err = proc_stat_read(fd, &stat);
 	if (err)
 		return err;
-	if (stat.kernel || stat.state == 'Z' || stat.state == 'X')
+	if (stat.kernel || proc_stat_ended(&stat))
 		return -ENOENT;
 	*ret_ticks = stat.start_ticks;
 	return 0;

@@ -49,8 +49,8 @@ static bool is_other_child(const char *proc_path, uint32_t tgid, uint32_t child)
 	struct proc_stat stat;
 
 	/* Those that end meanwhile are none. */
-	if (fd < 0 || proc_stat_read(fd, &stat) || stat.parent_tgid != tgid || stat.state == 'Z' ||
-	    stat.state == 'X')
+	if (fd < 0 || proc_stat_read(fd, &stat) || stat.parent_tgid != tgid ||
+	    proc_stat_ended(&stat))
 		return false;
 	return read_status(proc_path, child, text, &status) ||
 	       !is_thread_of(proc_path, status.tracer, tgid);
